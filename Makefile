@@ -1,0 +1,47 @@
+# Every target sets up what it needs; `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SOURCES := core app migrations tests bench
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test check format bench lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(READY): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("rugnik needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+serve: $(READY) ## run the service on SQLite at http://127.0.0.1:8000
+	$(BIN)/rugnik serve
+
+test: $(READY) ## run every test on real databases
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(READY) ## format, lint, types, import direction
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/contracts/test_imports.py
+
+format: $(READY) ## rewrite the sources in the agreed format
+	$(BIN)/ruff check --fix-only $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+bench: $(READY) ## the figures in the README, side by side in one run
+	$(BIN)/python -m bench
+
+lock: ## renew the hashed locks (needs uv on the PATH)
+	uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --python-version 3.11 -o requirements.lock pyproject.toml
+	uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --python-version 3.11 -c requirements.lock --group dev -o requirements-dev.lock pyproject.toml
+
+clean: ## remove the environment and what the tools left behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,1 @@
+"""HTTP, storage and people around the mathematics in `core`."""

@@ -1,0 +1,1 @@
+"""HTTP: one router per noun, each thin; signatures show who may call."""

@@ -1,0 +1,60 @@
+"""What all questions share: who may ask, the ETag, and the way to an answer that keeps the event loop free."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import anyio
+from anyio import to_thread
+from fastapi import Query, Request, Response
+
+from app.answers import Answers, Published, Question
+from app.api.negotiation import has_already, negotiate
+from app.auth import Principal
+from app.problems import declared
+from app.tabular import Format
+
+Level = Annotated[float, Query(gt=0, lt=1, description="The probability that an interval is to hold with.")]
+Seed = Annotated[int, Query(ge=0, lt=2**63, description="A public seed: the same seed gives the same answer.")]
+
+FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization"}
+AT_WORK = anyio.CapacityLimiter(4)  # answers worked out at once: arithmetic, so more threads would only take turns
+
+
+def documented(model: type[Any], *statuses: int, files: tuple[Format, ...] = ()) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a question for the OpenAPI document."""
+    content = {form.media_type: {"schema": {"type": "string", "format": "binary"}} for form in files}
+    known = declared(404, 406, *statuses)
+    return known | {200: {"model": model, "content": content}, 304: {"description": "You have it already."}}
+
+
+async def published_release(request: Request, caller: Principal, release_id: str) -> tuple[Answers, Published]:
+    """The release that is asked, if it is published and this caller may ask it; from memory where it can be had."""
+    answers: Answers = request.app.state.answers
+    found = answers.published_here(caller, release_id)
+    if found is None:
+        found = await to_thread.run_sync(answers.published, caller, release_id)
+    return answers, found
+
+
+async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
+    """The answer as JSON with its ETag; 304 where the client has it."""
+    negotiate(request, None, (Format.JSON,))
+    answers, published = await published_release(request, caller, release_id)
+    key = question.key(published)
+    headers = {"ETag": f'"{key}"', **FOR_EVER}
+    if has_already(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    body = answers.body_here(key)
+    if body is None:
+        body = await to_thread.run_sync(answers.body, key, published, question, limiter=AT_WORK)
+    response = Response(body, media_type="application/json", headers=headers)
+    request.app.state.hot_answers.keep(request, published.dataset, response)
+    return response
+
+
+async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
+    """The answer to a POST: worked out and not kept."""
+    answers, published = await published_release(request, caller, release_id)
+    body = await to_thread.run_sync(answers.work_out, published, question, limiter=AT_WORK)
+    return Response(body, media_type="application/json")

@@ -1,0 +1,119 @@
+"""/v1/releases/{id}/synopsis and /rows: answers to take away, as JSON, CSV, Parquet or Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from app import tabular
+from app.answers import Prepared, Question
+from app.api.asking import FOR_EVER, Level, Seed, answer, documented, published_release
+from app.api.negotiation import has_already, negotiate
+from app.api.releases import ReleaseId
+from app.auth import Asker, CurrentService, Principal
+from app.schemas import answers as wire
+from app.schemas.orders import GridReply
+from app.tabular import Format
+from core.errors import InvalidQuery
+from core.noise import MECHANISM
+from core.queries.denoise import CountsKind
+from core.queries.marginal import marginal
+from core.queries.synthetic import synthetic_rows
+
+router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
+
+FormatName = Annotated[str | None, Query(alias="format", max_length=20, description="The form; overrides Accept.")]
+
+_SYNOPSIS_FORMS = (Format.JSON, Format.CSV, Format.PARQUET, Format.ARROW)
+_ROW_FORMS = (Format.JSON, Format.CSV, Format.PARQUET)
+
+
+@router.get("/synopsis", responses=documented(wire.SynopsisReply, files=_SYNOPSIS_FORMS[1:]), response_class=Response)
+async def synopsis(
+    request: Request, caller: Asker, release_id: ReleaseId, form: FormatName = None, level: Level = 0.95
+) -> Response:
+    """Take the whole noisy histogram away."""
+    chosen = negotiate(request, form, _SYNOPSIS_FORMS)
+    if chosen is Format.JSON:
+        return await answer(request, caller, release_id, Question("synopsis", {"level": level}, _synopsis_json(level)))
+    question = Question("synopsis", {"format": chosen.value}, lambda _: {})
+
+    def pieces(prepared: Prepared) -> Iterator[bytes]:
+        found = prepared.synopsis
+        return tabular.written(tabular.cells(found), tabular.cell_schema(found), chosen)
+
+    return await _file(request, caller, release_id, question, chosen, pieces)
+
+
+@router.get("/rows", responses=documented(wire.RowsReply, files=_ROW_FORMS[1:]), response_class=Response)
+async def rows(
+    request: Request,
+    service: CurrentService,
+    caller: Asker,
+    release_id: ReleaseId,
+    count: Annotated[int, Query(ge=1, description="How many rows.")] = 1000,
+    seed: Seed = 0,
+    form: FormatName = None,
+) -> Response:
+    """Draw synthetic rows from the synopsis: uniform within a cell, from non-negative counts."""
+    most = service.settings.max_synthetic_rows
+    if count > most:
+        raise InvalidQuery(f"At most {most:,} synthetic rows are drawn at once (RUGNIK_MAX_SYNTHETIC_ROWS).")
+    chosen = negotiate(request, form, _ROW_FORMS)
+    question = Question("rows", {"count": count, "seed": seed, "format": chosen.value}, lambda _: {})
+
+    def pieces(prepared: Prepared) -> Iterator[bytes]:
+        names = prepared.synopsis.domain.names
+        blocks = synthetic_rows(prepared.synopsis, count, seed)
+        if chosen is Format.JSON:
+            return tabular.json_rows(blocks, {**question.envelope(prepared), "attributes": list(names)})
+        return tabular.written(tabular.rows(blocks, names), tabular.row_schema(names), chosen)
+
+    return await _file(request, caller, release_id, question, chosen, pieces)
+
+
+async def _file(
+    request: Request,
+    caller: Principal,
+    release_id: str,
+    question: Question,
+    form: Format,
+    pieces: Callable[[Prepared], Iterator[bytes]],
+) -> Response:
+    """A large answer in pieces, with the ETag of its question; 304 where the client has it."""
+    answers, published = await published_release(request, caller, release_id)
+    headers = {"ETag": f'"{question.key(published)}"', **FOR_EVER}
+    if has_already(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    prepared = await to_thread.run_sync(answers.prepared, published)
+    headers["Content-Disposition"] = f'attachment; filename="{published.release}-{question.name}.{form.value}"'
+    return StreamingResponse(pieces(prepared), media_type=form.media_type, headers=headers)
+
+
+def _synopsis_json(level: float) -> Callable[[Prepared], Mapping[str, Any]]:
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        found = prepared.synopsis
+        grid = found.grid
+        whole = marginal(found, found.domain.names, level=level, counts=CountsKind.RAW)
+        return {
+            "dataset": found.dataset,
+            "grid": GridReply.of(grid).model_dump(),
+            "attributes": [{"name": a.name, "edges": whole.edges(a)} for a in found.domain.attributes],
+            "epsilon": str(found.epsilon),
+            "epsilon_histogram": str(found.histogram_epsilon),
+            "mechanism": MECHANISM,
+            "size": found.size,
+            "size_declared": found.size_declared,
+            "clusters": found.clusters,
+            "rule": found.rule.value,
+            "out_of_range": found.out_of_range.value,
+            "counts": found.counts,
+            "noise_sd": whole.noise_sd,
+            "reach": {"level": level, "each": whole.reach, "all": whole.reach_all},
+        }
+
+    return answer

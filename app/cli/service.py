@@ -1,0 +1,70 @@
+"""`rugnik serve` and `rugnik migrate`: running the service."""
+
+from __future__ import annotations
+
+from typing import Annotated, NoReturn
+
+import typer
+import uvicorn
+from pydantic import ValidationError
+
+from app.auth import first_admin_key
+from app.config import Settings
+from app.database import Database
+from app.errors import CannotStart
+from app.main import make_service
+from app.observability import configure_logging
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+) -> None:
+    """Serve the API. SQLite is migrated by itself; PostgreSQL needs `rugnik migrate` first."""
+    settings = _settings()
+    configure_logging(settings.log_level)
+    try:
+        service = make_service(settings)
+    except CannotStart as error:
+        _fail(str(error))
+    key = first_admin_key(service)
+    service.database.dispose()
+    if key is not None:
+        typer.echo(f"First start. The admin key, shown this once:\n\n    {key}\n", err=True)
+    # No access log: when an upload ends, and how often one is tried, is nobody's business.
+    uvicorn.run(
+        "app.main:app_from_environment",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        access_log=False,
+        server_header=False,
+        log_config=None,
+        timeout_graceful_shutdown=30,
+    )
+
+
+def migrate() -> None:
+    """Bring the database to this version of rugnik. Safe to run twice, and by two at once."""
+    settings = _settings()
+    if settings.database_url is None:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    database = Database(settings.url)
+    database.migrate()
+    database.dispose()
+    typer.echo("The database is up to date.")
+
+
+def _settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as error:
+        places = "; ".join(f"RUGNIK_{str(found['loc'][0]).upper()}: {found['msg']}" for found in error.errors())
+        _fail(f"A setting is wrong. {places}")
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(code=2)

@@ -1,0 +1,102 @@
+"""Arrow stream: batch by batch, the wanted columns only, each message measured before Arrow allocates for it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterable
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+from numpy.typing import NDArray
+
+from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
+from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
+from app.ingest.limits import Limits
+from app.ingest.messages import NOT_A_STREAM, Kind, Message, messages
+
+
+def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
+    """The rows of an Arrow stream.
+
+    Messages are pushed to Arrow one at a time and read at once. Were Arrow to pull them, an exception of the body (a
+    client that has gone) would pass through Arrow and come out as a fault of the file.
+    """
+    stream = messages(chunks, limits)
+    first = next(stream, None)
+    if first is None or first.kind is not Kind.SCHEMA:
+        raise UnreadableFile(NOT_A_STREAM)
+    included = _wanted(first, names)
+    feed = _Feed()
+    feed.push(first)
+    reader = attempt(partial(_open, feed, included), NOT_A_STREAM)
+    dictionaries = 0  # of other columns; Arrow holds them as long as the stream is open
+    for message in stream:
+        feed.push(message)
+        if message.kind is Kind.DICTIONARY:
+            dictionaries += message.held_bytes
+            if dictionaries > limits.max_block_bytes:
+                raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes)
+            continue
+        columns = attempt(partial(_next_columns, reader, names), NOT_A_STREAM)
+        if len(columns[0]) > limits.max_rows:
+            raise UploadTooLarge(Cap.ROWS, limits.max_rows)
+        for start in range(0, len(columns[0]), ROWS_AT_ONCE):
+            yield Batch(attempt(partial(_part, columns, start), NOT_A_STREAM))
+
+
+def _wanted(message: Message, names: tuple[str, ...]) -> tuple[int, ...]:
+    schema = attempt(partial(_schema, message), NOT_A_STREAM)
+    wanted = positions(names, [name for name, _ in schema])
+    require_numbers(names, [schema[position][1] for position in wanted])
+    return wanted
+
+
+def _schema(message: Message) -> list[tuple[str, pa.DataType]]:
+    schema = pyarrow.ipc.read_schema(pa.py_buffer(message.head + message.body))
+    return [(field.name, field.type) for field in schema]
+
+
+def _open(feed: _Feed, included: tuple[int, ...]) -> pa.RecordBatchReader:
+    options = pyarrow.ipc.IpcReadOptions(use_threads=False, included_fields=list(included))
+    return pyarrow.ipc.open_stream(pa.PythonFile(feed, mode="r"), options=options)
+
+
+def _next_columns(reader: pa.RecordBatchReader, names: tuple[str, ...]) -> list[pa.Array]:
+    """The wanted columns of the next batch, checked to lie within their buffers.
+
+    Decimals are spared the full check: it compares each value with the precision of the column, and then one row
+    could refuse the file.
+    """
+    batch = reader.read_next_batch()
+    columns = [batch.column(name) for name in names]
+    for column in columns:
+        column.validate(full=not pa.types.is_decimal(column.type))
+    return columns
+
+
+def _part(columns: list[pa.Array], start: int) -> NDArray[np.float64]:
+    return from_columns([column.slice(start, ROWS_AT_ONCE) for column in columns])
+
+
+class _Feed:
+    """The file that Arrow reads: the messages pushed so far."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: deque[memoryview] = deque()
+
+    def push(self, message: Message) -> None:
+        """Make one more message readable."""
+        self._parts.extend(memoryview(part) for part in (message.head, message.body) if part)
+
+    def read(self, count: int) -> memoryview:
+        """The next bytes; Arrow reads frame, metadata and body apart, so no read goes beyond a part."""
+        if not self._parts:
+            return memoryview(b"")
+        part = self._parts.popleft()
+        if len(part) > count:
+            self._parts.appendleft(part[count:])
+        return part[:count]

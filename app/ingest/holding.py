@@ -1,0 +1,78 @@
+"""Holding: the records of one upload while the grid is not yet known, in memory first and then in a sealed spool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.ingest.limits import Limits
+from app.ingest.spool import SealedSpool
+from core.records import Records
+
+PAGE_ROWS = 2**16
+
+
+class Holding:
+    """Takes records batch by batch and gives them back, in order, in pages of PAGE_ROWS.
+
+    Pages are filled to the brim whatever the size of a batch, so memory is `buffer_bytes` and one page, also for an
+    upload of a million batches of one row. A context manager, because the spool must be left closed.
+    """
+
+    def __init__(self, *, dimensions: int, limits: Limits) -> None:
+        self._dimensions = dimensions
+        self._limits = limits
+        self._pages: list[NDArray[np.uint32]] = []
+        self._page = np.empty((PAGE_ROWS, dimensions), dtype=np.uint32)
+        self._filled = 0
+        self._rows = 0
+        self._spool: SealedSpool | None = None
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._exits.close()
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def add(self, records: Records) -> None:
+        """Hold one more batch."""
+        start = 0
+        while start < len(records):
+            part = records.fixed[start : start + PAGE_ROWS - self._filled]
+            self._page[self._filled : self._filled + len(part)] = part
+            self._filled += len(part)
+            self._rows += len(part)
+            start += len(part)
+            if self._filled == PAGE_ROWS:
+                self._turn_page()
+
+    def _turn_page(self) -> None:
+        if self._spool is None and (len(self._pages) + 1) * self._page.nbytes <= self._limits.buffer_bytes:
+            self._pages.append(self._page)
+            self._page = np.empty_like(self._page)
+        else:
+            if self._spool is None:
+                spool = SealedSpool(max_bytes=self._limits.spool_bytes, folder=self._limits.spool_folder)
+                self._spool = self._exits.enter_context(spool)
+            self._spool.append(self._page.tobytes())
+        self._filled = 0
+
+    def pages(self) -> Iterator[Records]:
+        """Everything that was added; called once, after the last `add`."""
+        yield from map(Records, self._pages)
+        if self._spool is not None:
+            self._spool.seal()
+            while page := self._spool.read(self._page.nbytes):
+                yield Records(np.frombuffer(page, dtype=np.uint32).reshape(-1, self._dimensions))
+        yield Records(self._page[: self._filled])

@@ -1,0 +1,100 @@
+"""Parquet: the footer comes last, so the body waits in a sealed spool and is then read page by page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
+from app.ingest.errors import AmbiguousColumns, Cap, UnreadableFile, UploadTooLarge
+from app.ingest.limits import MIB, Limits
+from app.ingest.pages import NOT_PARQUET, require_bounded
+from app.ingest.spool import SealedSpool
+
+# Three bytes of a hostile footer can cost a kilobyte of memory. A whole footer of them costs 350 MB (measured); an
+# honest one of this length describes some 8,000 column chunks.
+MAX_FOOTER_BYTES = MIB
+_MAGIC = b"PAR1"
+_READ_BYTES = MIB  # of a column chunk at once
+
+_Result = TypeVar("_Result")
+
+
+def read_parquet(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
+    """The rows of a Parquet body."""
+    with SealedSpool(max_bytes=limits.spool_bytes, folder=limits.spool_folder) as spool:
+        for chunk in chunks:
+            spool.append(chunk)
+        spool.seal()
+        footer = _footer(spool)
+        file = _attempt(spool, partial(_open, spool))
+        _require_caps(file.metadata, limits)
+        leaves = _leaves(names, *_attempt(spool, partial(_columns, file)))
+        require_bounded(spool, footer, leaves, limits)
+        for row_group in range(file.metadata.num_row_groups):
+            batches = _attempt(spool, partial(_batches, file, row_group, names))
+            while (batch := _attempt(spool, partial(next, batches, None))) is not None:
+                yield batch
+
+
+def _attempt(spool: SealedSpool, step: Callable[[], _Result]) -> _Result:
+    """As `errors.attempt`, but what failed in the spool is not blamed on the file that Parquet reads from it."""
+    with suppress(Exception):
+        return step()
+    spool.require_sound()
+    raise UnreadableFile(NOT_PARQUET)
+
+
+def _footer(spool: SealedSpool) -> bytes:
+    """The footer, which stands before its own length and the magic number that ends the file."""
+    spool.seek(-8, os.SEEK_END)
+    length, magic = int.from_bytes(spool.read(4), "little"), spool.read(4)
+    if magic != _MAGIC or length + 8 > len(spool):
+        raise UnreadableFile(NOT_PARQUET)
+    if length > MAX_FOOTER_BYTES:
+        raise UploadTooLarge(Cap.METADATA_BYTES, MAX_FOOTER_BYTES)
+    spool.seek(-8 - length, os.SEEK_END)
+    return spool.read(length)
+
+
+def _open(spool: SealedSpool) -> pyarrow.parquet.ParquetFile:
+    source = pa.PythonFile(spool, mode="r")
+    return pyarrow.parquet.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
+
+
+def _require_caps(metadata: pyarrow.parquet.FileMetaData, limits: Limits) -> None:
+    if metadata.num_columns > limits.max_columns:
+        raise UploadTooLarge(Cap.COLUMNS, limits.max_columns)
+    if metadata.num_rows > limits.max_rows:
+        raise UploadTooLarge(Cap.ROWS, limits.max_rows)
+
+
+def _columns(file: pyarrow.parquet.ParquetFile) -> tuple[list[tuple[str, pa.DataType]], list[str]]:
+    """Names and types of the columns, and the paths of the leaves they consist of."""
+    columns = [(field.name, field.type) for field in file.schema_arrow]
+    return columns, [file.schema.column(leaf).path for leaf in range(len(file.schema))]
+
+
+def _leaves(names: tuple[str, ...], columns: list[tuple[str, pa.DataType]], paths: list[str]) -> list[int]:
+    """The leaves that hold the attributes, exactly one each.
+
+    pyarrow selects by path, so a column named "a.b" and a field b of a column a cannot be told apart.
+    """
+    wanted = positions(names, [name for name, _ in columns])
+    require_numbers(names, [columns[position][1] for position in wanted])
+    found = {name: [leaf for leaf, path in enumerate(paths) if f"{path}.".startswith(f"{name}.")] for name in names}
+    ambiguous = tuple(name for name in names if len(found[name]) != 1)
+    if ambiguous:
+        raise AmbiguousColumns(ambiguous)
+    return [leaf for leaves in found.values() for leaf in leaves]
+
+
+def _batches(file: pyarrow.parquet.ParquetFile, row_group: int, names: tuple[str, ...]) -> Iterator[Batch]:
+    batches = file.iter_batches(ROWS_AT_ONCE, row_groups=[row_group], columns=list(names), use_threads=False)
+    return (Batch(from_columns([batch.column(name) for name in names])) for batch in batches)

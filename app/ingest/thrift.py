@@ -1,0 +1,97 @@
+"""As much of Thrift's compact protocol as reading Parquet's own metadata takes.
+
+pyarrow shows that metadata too, but some of its accessors end the process on a damaged footer: a C++ exception passes
+through a function that is not declared to throw (seen with pyarrow 26 in `RowGroupMetaData.column`). What is needed of
+the footer before pyarrow reads the columns is therefore read here.
+
+A hostile file must not read differently here and there, so whatever leaves room for two opinions is refused: a field
+that comes twice, a number wider than its type. Anything unexpected raises, whatever comes to hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TRUE, _FALSE, _BYTE, _I16, I32, I64, _DOUBLE, _BINARY, LIST, _SET, _MAP, STRUCT = range(1, 13)
+_BITS = {_I16: 16, I32: 32, I64: 64}
+_MAX_DEPTH = 16
+
+# Values by number and type of their field: a field of another type than expected is not there.
+Struct = dict[tuple[int, int], Any]
+
+
+def decode(data: bytes) -> tuple[Struct, int]:
+    """The struct that the bytes begin with, and its length."""
+    reader = _Reader(data)
+    return reader.struct(0), reader.position
+
+
+class _Reader:
+    """A position in some bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.position = 0
+
+    def struct(self, depth: int) -> Struct:
+        """Fields up to the stop byte; each head has the step from the last field's number, and the type."""
+        if depth > _MAX_DEPTH:
+            raise ValueError
+        values: Struct = {}
+        seen = set()
+        field = 0
+        while head := self._byte():
+            step, kind = divmod(head, 16)
+            field = field + step if step else self._zigzag(16)
+            if field in seen:
+                raise ValueError
+            seen.add(field)
+            values[field, kind] = kind == _TRUE if kind in {_TRUE, _FALSE} else self._value(kind, depth)
+        return values
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in _BITS:
+            return self._zigzag(_BITS[kind])
+        if kind == STRUCT:
+            return self.struct(depth + 1)
+        if kind in {LIST, _SET}:
+            return self._list(depth + 1)
+        if kind == _BINARY:
+            return self._bytes(self._varint(32))
+        if kind == _DOUBLE:
+            return self._bytes(8)
+        if kind in {_TRUE, _FALSE, _BYTE}:  # a truth value has a byte of its own inside a list
+            return self._byte()
+        raise ValueError  # maps do not occur in parquet.thrift
+
+    def _list(self, depth: int) -> list[Any]:
+        size, kind = divmod(self._byte(), 16)
+        size = self._varint(32) if size == 15 else size
+        return [self._value(kind, depth) for _ in range(size)]
+
+    def _zigzag(self, bits: int) -> int:
+        number = self._varint(bits)
+        return (number >> 1) ^ -(number & 1)
+
+    def _varint(self, bits: int) -> int:
+        number = shift = 0
+        while True:
+            byte = self._byte()
+            number |= (byte & 0x7F) << shift
+            if number >> bits:
+                raise ValueError
+            if byte < 0x80:
+                return number
+            shift += 7
+
+    def _bytes(self, count: int) -> bytes:
+        start = self.position
+        self.position += count
+        if self.position > len(self._data):
+            raise ValueError
+        return self._data[start : self.position]
+
+    def _byte(self) -> int:
+        value = self._data[self.position]
+        self.position += 1
+        return value

@@ -1,0 +1,102 @@
+"""create_app(settings): the routes, the problem handlers and the middleware around one Service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from app import problems
+from app.answers import Answers
+from app.api import answers, datasets, downloads, health, keys, ledger, releases
+from app.api.hot import AnswerFromMemory, HotAnswers
+from app.api.uploads import UploadSlots
+from app.body_limit import LimitBodies
+from app.bounded import Fleeting
+from app.config import Settings
+from app.database import Database
+from app.errors import CannotStart
+from app.hardening import disable_core_dumps
+from app.ledger import check_witness
+from app.observability import Metrics, ObserveRequests, configure_logging
+from app.service import Service, utc_now
+from app.witness import Witness
+from core.randomness import NoiseSource
+
+
+def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Service:
+    """A Service on a database that is migrated and agrees with its witness, or CannotStart."""
+    if settings.database_url is None:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    service = Service(
+        settings=settings,
+        database=Database(settings.url),
+        witness=Witness(settings.witness_path),
+        noise=NoiseSource(),
+        clock=clock,
+        principals=Fleeting(seconds=5.0, most=10_000),
+    )
+    try:
+        _check_schema(service.database)
+        check_witness(service)
+    except Exception:
+        service.database.dispose()
+        raise
+    return service
+
+
+def _check_schema(database: Database) -> None:
+    """SQLite is migrated here and now; anything larger when its administrator says so."""
+    if database.is_sqlite:
+        database.migrate()
+    elif database.pending_migrations():
+        raise CannotStart("The database is not migrated to this version of rugnik: run 'rugnik migrate' first.")
+
+
+def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> FastAPI:
+    """The application; refuses to exist on a database it must not use."""
+    configure_logging(settings.log_level)
+    disable_core_dumps()
+    service = make_service(settings, clock)
+    collected = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.database.dispose()
+
+    app = FastAPI(
+        title="rugnik",
+        version=version("rugnik"),
+        summary="Upload once, ask for ever, audit every billionth of epsilon.",
+        lifespan=lifespan,
+        generate_unique_id_function=_operation_id,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    app.state.metrics = collected
+    app.state.answers = Answers(service)
+    app.state.hot_answers = HotAnswers(service)
+    app.state.upload_slots = UploadSlots(settings.max_uploads, settings.upload_wait_seconds)
+    for module in (datasets, releases, answers, downloads, ledger, keys, health):
+        app.include_router(module.router)
+    problems.install(app)
+    app.add_middleware(LimitBodies)
+    app.add_middleware(AnswerFromMemory, hot=app.state.hot_answers)
+    app.add_middleware(ObserveRequests, metrics=collected)
+    return app
+
+
+def app_from_environment() -> FastAPI:
+    """What a worker process runs."""
+    return create_app(Settings())
+
+
+def _operation_id(route: APIRoute) -> str:
+    """Readable names in the OpenAPI document: releases_upload rather than the path spelt out."""
+    return f"{route.tags[0]}_{route.name}"

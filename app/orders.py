@@ -1,0 +1,87 @@
+"""A curator's order as a value and as canonical JSON: what is compared, charged, stored and recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from core.budget import NANO, Epsilon
+from core.canonical import canonical_json
+from core.plan import DeclaredSize, EstimatedSize, Order, Rule
+from core.records import OutOfRange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseOrder:
+    """What the curator asks of one release: which attributes, on what terms."""
+
+    attributes: tuple[str, ...]
+    epsilon: Epsilon
+    clusters: int
+    size: DeclaredSize | EstimatedSize
+    rule: Rule
+    out_of_range: OutOfRange
+
+    @property
+    def order(self) -> Order:
+        """The numbers that a grid follows from; refused here if no grid could."""
+        return Order(
+            dimensions=len(self.attributes),
+            epsilon=self.epsilon,
+            clusters=self.clusters,
+            size=self.size,
+            rule=self.rule,
+        )
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the size is the curator's statement, so that the grid is known before the upload."""
+        return isinstance(self.size, DeclaredSize)
+
+    def to_json(self) -> dict[str, Any]:
+        """The order as the API shows it and the ledger records it: no floats."""
+        return {
+            "attributes": list(self.attributes),
+            "epsilon": str(self.epsilon),
+            "clusters": self.clusters,
+            "size": _size_json(self.size),
+            "rule": self.rule.value,
+            "out_of_range": self.out_of_range.value,
+        }
+
+    def to_text(self) -> str:
+        """Canonical JSON: equal orders have equal texts."""
+        return canonical_json(self.to_json()).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> ReleaseOrder:
+        """The order that `to_text` wrote."""
+        stored = json.loads(text)
+        return cls(
+            attributes=tuple(stored["attributes"]),
+            epsilon=Epsilon.parse(stored["epsilon"]),
+            clusters=stored["clusters"],
+            size=_size_of(stored["size"]),
+            rule=Rule(stored["rule"]),
+            out_of_range=OutOfRange(stored["out_of_range"]),
+        )
+
+
+def share_of(text: str) -> Fraction:
+    """A share of epsilon, written like an epsilon: at most nine decimal places, exact."""
+    return Fraction(Epsilon.parse(text).nano, NANO)
+
+
+def _size_json(size: DeclaredSize | EstimatedSize) -> dict[str, Any]:
+    if isinstance(size, DeclaredSize):
+        return {"declared": size.size}
+    share = str(Epsilon(size.share.numerator * NANO // size.share.denominator))
+    return {"estimate": share} if size.guess is None else {"estimate": share, "guess": size.guess}
+
+
+def _size_of(stored: dict[str, Any]) -> DeclaredSize | EstimatedSize:
+    if "declared" in stored:
+        return DeclaredSize(stored["declared"])
+    return EstimatedSize(share=share_of(stored["estimate"]), guess=stored.get("guess"))

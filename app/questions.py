@@ -1,0 +1,209 @@
+"""Each question an analyst can ask, by its name and parameters, with its answer as plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from app.answers import Prepared, Question
+from core.errors import InvalidQuery
+from core.queries.boxes import Box, Range
+from core.queries.clusters import Clusters, assign, find_clusters, scan
+from core.queries.denoise import CountsKind
+from core.queries.marginal import marginal
+from core.queries.moments import Estimate, moments
+from core.queries.quantile import quantile
+from core.queries.range_count import RangeCounts, count_boxes
+from core.queries.uncertainty import Interval
+
+MAX_BOXES = 10_000
+MAX_SCAN = 32
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_WHERE = re.compile(rf"([^:]+):({_NUMBER})?\.\.({_NUMBER})?", re.ASCII)
+_SCAN = re.compile(r"([0-9]{1,4})\.\.([0-9]{1,4})", re.ASCII)
+
+
+def parse_box(where: Sequence[str]) -> Box:
+    """`age:20..40`, `age:..40`, `age:20..`: one range each."""
+    ranges = []
+    for text in where:
+        found = _WHERE.fullmatch(text)
+        if found is None:
+            raise InvalidQuery("Write a range as attribute:lower..upper, such as age:20..40, age:..40 or age:20..")
+        name, lower, upper = found.groups()
+        ranges.append(Range(name, float(lower) if lower else -inf, float(upper) if upper else inf))
+    return tuple(ranges)
+
+
+def ask_count(where: Sequence[str], level: float) -> Question:
+    """How many rows lie in a box?"""
+    box = parse_box(where)
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        found = count_boxes(prepared.summed_area, (box,), level=level, simultaneous=False)
+        return {
+            "count": float(found.count[0]),
+            "interval": {"level": level, "low": float(found.low[0]), "high": float(found.high[0])},
+            "noise_sd": float(found.noise_sd[0]),
+            "discretisation": {"low": float(found.without_cut[0]), "high": float(found.with_cut[0])},
+        }
+
+    return Question("count", {"where": sorted(where), "level": level}, answer)
+
+
+def ask_counts(boxes: Sequence[Sequence[str]], level: float, simultaneous: bool) -> Question:
+    """How many rows lie in each of many boxes?"""
+    parsed = tuple(parse_box(where) for where in boxes)
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        return _columns(count_boxes(prepared.summed_area, parsed, level=level, simultaneous=simultaneous))
+
+    return Question("counts", {"boxes": len(boxes), "level": level, "simultaneous": simultaneous}, answer)
+
+
+def _columns(found: RangeCounts) -> Mapping[str, Any]:
+    return {
+        "counts": found.count,
+        "low": found.low,
+        "high": found.high,
+        "noise_sd": found.noise_sd,
+        "discretisation": {"low": found.without_cut, "high": found.with_cut},
+    }
+
+
+def ask_marginal(attributes: Sequence[str], level: float, counts: CountsKind) -> Question:
+    """The histogram of some attributes."""
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        found = marginal(prepared.synopsis, tuple(attributes), level=level, counts=counts)
+        return {
+            "attributes": [{"name": a.name, "edges": found.edges(a)} for a in found.domain.attributes],
+            "counts": found.counts.reshape((found.grid.cells_per_axis,) * found.grid.dimensions),
+            "noise_sd": found.noise_sd,
+            "reach": {"level": level, "each": found.reach, "all": found.reach_all},
+        }
+
+    parameters = {"attributes": list(attributes), "level": level, "counts": counts.value}
+    return Question("marginal", parameters, answer)
+
+
+def ask_quantiles(attribute: str, qs: Sequence[float], level: float) -> Question:
+    """Quantiles of one attribute."""
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        found = [quantile(prepared.synopsis, attribute, q, level=level) for q in qs]
+        return {
+            "quantiles": [
+                {"q": f.q, "value": f.value, "interval": _interval(f.interval), "discretisation": _ends(f.cell)}
+                for f in found
+            ]
+        }
+
+    return Question("quantiles", {"attribute": attribute, "q": list(qs), "level": level}, answer)
+
+
+def ask_moments(level: float) -> Question:
+    """Size, means, variances, covariances, correlations."""
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        found = moments(prepared.synopsis, level=level)
+        return {
+            "size": _estimate(found.size),
+            "attributes": [
+                {
+                    "name": a.name,
+                    "mean": _estimate(a.mean),
+                    "variance": _estimate(a.variance),
+                    "discretisation": {"mean": a.discretisation, "sd": a.discretisation},
+                }
+                for a in found.attributes
+            ],
+            "pairs": [
+                {
+                    "attributes": list(p.names),
+                    "covariance": _estimate(p.covariance),
+                    "correlation": _estimate(p.correlation),
+                }
+                for p in found.pairs
+            ],
+        }
+
+    return Question("moments", {"level": level}, answer)
+
+
+def ask_clusters(k: int, level: float, seed: int) -> Question:
+    """k clusters with what noise leaves certain about them."""
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        return _clusters(prepared, find_clusters(prepared.synopsis, k, level=level, seed=seed))
+
+    return Question("clusters", {"k": k, "level": level, "seed": seed}, answer, costly=True)
+
+
+def _clusters(prepared: Prepared, found: Clusters) -> Mapping[str, Any]:
+    synopsis = prepared.synopsis
+    half = (synopsis.domain.width / synopsis.grid.cells_per_axis / 2).tolist()
+    return {
+        "attributes": list(synopsis.domain.names),
+        "centers": [cluster.centre for cluster in found.clusters],
+        "sizes": [cluster.size for cluster in found.clusters],
+        "uncertainty": [
+            {
+                "center": [_interval(interval) for interval in cluster.centre_intervals],
+                "size": _interval(cluster.size_interval),
+            }
+            for cluster in found.clusters
+        ],
+        "discretisation": {"center": half},
+        "inertia": found.inertia,
+        "stability": found.stability,
+        "method": "projected",
+        "warnings": list(found.warnings),
+    }
+
+
+def ask_scan(ks: str, seed: int) -> Question:
+    """Inertia and stability for several k, written 2..10."""
+    found = _SCAN.fullmatch(ks)
+    if found is None:
+        raise InvalidQuery("Write the k to scan as first..last, such as 2..10.")
+    first, last = int(found[1]), int(found[2])
+    if not 1 <= first <= last or last - first >= MAX_SCAN:
+        raise InvalidQuery(f"A scan goes upwards from 1 or more and takes at most {MAX_SCAN} values of k.")
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        lines = scan(prepared.synopsis, range(first, last + 1), seed=seed)
+        return {"scan": [{"k": line.k, "inertia": line.inertia, "stability": line.stability} for line in lines]}
+
+    return Question("scan", {"k": ks, "seed": seed}, answer, costly=True)
+
+
+def ask_assignment(points: Sequence[Sequence[float]], k: int, seed: int) -> Question:
+    """Which of k centres is nearest to each of the analyst's own points?"""
+
+    def answer(prepared: Prepared) -> Mapping[str, Any]:
+        synopsis = prepared.synopsis
+        if any(len(point) != synopsis.domain.dimensions for point in points):
+            names = ", ".join(synopsis.domain.names)
+            raise InvalidQuery(f"Each point has one number for each attribute of the release: {names}.")
+        found = find_clusters(synopsis, k, level=0.95, seed=seed)
+        labels = assign(synopsis, found, np.array(points, dtype=np.float64).reshape(-1, synopsis.domain.dimensions))
+        return {"labels": labels, "centers": [cluster.centre for cluster in found.clusters]}
+
+    return Question("assign", {"k": k, "seed": seed, "points": len(points)}, answer)
+
+
+def _interval(interval: Interval) -> dict[str, float]:
+    return {"level": interval.level, "low": interval.low, "high": interval.high}
+
+
+def _ends(ends: tuple[float, float]) -> dict[str, float]:
+    return {"low": ends[0], "high": ends[1]}
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {"value": estimate.value, "interval": _interval(estimate.interval)}

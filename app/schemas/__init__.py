@@ -1,0 +1,1 @@
+"""Request and response bodies: pydantic at the edge, and nowhere else."""

@@ -1,0 +1,235 @@
+"""Answers on the wire. These models describe the replies in the OpenAPI document; the bytes come from orjson."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, FiniteFloat
+
+from app.questions import MAX_BOXES
+from app.schemas.base import Body
+from app.schemas.orders import GridReply
+
+MAX_POINTS = 100_000
+Level = Annotated[float, Field(gt=0, lt=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Where = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=64)]
+
+
+class CountsBody(Body):
+    """Many boxes at once, each a list of ranges like those of `where`."""
+
+    boxes: Annotated[list[Where], Field(min_length=1, max_length=MAX_BOXES)]
+    level: Level = 0.95
+    simultaneous: bool = False
+
+
+class AssignBody(Body):
+    """The analyst's own points, each with one number per attribute of the release."""
+
+    points: Annotated[list[list[FiniteFloat]], Field(max_length=MAX_POINTS)]
+    k: Annotated[int, Field(ge=1)]
+    seed: Seed = 0
+
+
+class AnswerReply(BaseModel):
+    """What every answer carries. Asking is post-processing: it spends nothing."""
+
+    release: str
+    synopsis_digest: str
+    epsilon_spent: str
+    question: str
+    parameters: dict[str, Any]
+
+
+class IntervalReply(BaseModel):
+    """low to high, which covers what the counts would have said without noise, with probability `level` or more."""
+
+    level: float
+    low: float
+    high: float
+
+
+class EndsReply(BaseModel):
+    """What the grid adds to the noise."""
+
+    low: float
+    high: float
+
+
+class CountReply(AnswerReply):
+    """A range count. `discretisation` is the noisy count without, and with, all of the cells that the range cuts."""
+
+    count: float
+    interval: IntervalReply
+    noise_sd: float
+    discretisation: EndsReply
+
+
+class ManyEndsReply(BaseModel):
+    """`discretisation` for each box."""
+
+    low: list[float]
+    high: list[float]
+
+
+class CountsReply(AnswerReply):
+    """Range counts, one entry per box in each list."""
+
+    counts: list[float]
+    low: list[float]
+    high: list[float]
+    noise_sd: list[float]
+    discretisation: ManyEndsReply
+
+
+class AxisReply(BaseModel):
+    """The cell edges of an attribute."""
+
+    name: str
+    edges: list[float]
+
+
+class ReachReply(BaseModel):
+    """count -+ each holds for one cell, count -+ all for every cell at once."""
+
+    level: float
+    each: float
+    all: float
+
+
+class MarginalReply(AnswerReply):
+    """A histogram: nested lists, the last attribute innermost."""
+
+    attributes: list[AxisReply]
+    counts: list[Any]
+    noise_sd: float
+    reach: ReachReply
+
+
+class QuantileReply(BaseModel):
+    """A quantile; its interval covers noise and cell width, `discretisation` is the cell it lies in."""
+
+    q: float
+    value: float
+    interval: IntervalReply
+    discretisation: EndsReply
+
+
+class QuantilesReply(AnswerReply):
+    """Quantiles of one attribute."""
+
+    quantiles: list[QuantileReply]
+
+
+class EstimateReply(BaseModel):
+    """A value, or none where the noise leaves nothing to divide by, and its interval."""
+
+    value: float | None
+    interval: IntervalReply
+
+
+class ShiftReply(BaseModel):
+    """How far the grid can move a mean and a standard deviation."""
+
+    mean: float
+    sd: float
+
+
+class AttributeMomentsReply(BaseModel):
+    """Mean and variance of one attribute."""
+
+    name: str
+    mean: EstimateReply
+    variance: EstimateReply
+    discretisation: ShiftReply
+
+
+class PairMomentsReply(BaseModel):
+    """Covariance and correlation of two attributes."""
+
+    attributes: list[str]
+    covariance: EstimateReply
+    correlation: EstimateReply
+
+
+class MomentsReply(AnswerReply):
+    """The moments of the gridded rows."""
+
+    size: EstimateReply
+    attributes: list[AttributeMomentsReply]
+    pairs: list[PairMomentsReply]
+
+
+class ClusterUncertainty(BaseModel):
+    """What noise leaves certain of one cluster: an interval for each coordinate of its centre, and for its size."""
+
+    center: list[IntervalReply]
+    size: IntervalReply
+
+
+class CentreShift(BaseModel):
+    """How far the grid can move a centre, for each attribute."""
+
+    center: list[float]
+
+
+class ClustersReply(AnswerReply):
+    """k clusters, the largest first, in the attributes' own units; `inertia` in [-1, 1]^d."""
+
+    attributes: list[str]
+    centers: list[list[float]]
+    sizes: list[float]
+    uncertainty: list[ClusterUncertainty]
+    discretisation: CentreShift
+    inertia: float
+    stability: float
+    method: str
+    warnings: list[str]
+
+
+class ScanLineReply(BaseModel):
+    """One k."""
+
+    k: int
+    inertia: float
+    stability: float
+
+
+class ScanReply(AnswerReply):
+    """Inertia and stability for each k."""
+
+    scan: list[ScanLineReply]
+
+
+class AssignReply(AnswerReply):
+    """The number of the nearest centre for each point."""
+
+    labels: list[int]
+    centers: list[list[float]]
+
+
+class SynopsisReply(AnswerReply):
+    """The noisy histogram: every cell, as drawn, the last attribute fastest. `reach` is as for a marginal."""
+
+    dataset: str
+    grid: GridReply
+    attributes: list[AxisReply]
+    epsilon: str
+    epsilon_histogram: str
+    mechanism: str
+    size: int
+    size_declared: bool
+    clusters: int
+    rule: str
+    out_of_range: str
+    counts: list[int]
+    noise_sd: float
+    reach: ReachReply
+
+
+class RowsReply(AnswerReply):
+    """Synthetic rows, one number per attribute."""
+
+    attributes: list[str]
+    rows: list[list[float]]

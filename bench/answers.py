@@ -1,0 +1,200 @@
+"""Stage 2 beside its limits: a cached answer beside a bare route, cold counts, and clusters beside scikit-learn.
+
+`python -m bench.answers`. The targets: a cached answer reaches 0.7 of the requests per second of a FastAPI route that
+does nothing but return the same bytes; a count on 10^6 cells takes under 2 ms and 10,000 boxes under 100 ms once the
+cumulative counts are there; clusters with k = 8 on 400 cells are not slower than scikit-learn's KMeans on one thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from app.answers import Prepared
+from app.questions import ask_counts
+from bench.report import Section, compare, publish
+from bench.uploads import served
+from core.budget import NOTHING, Epsilon
+from core.domain import Attribute, Domain
+from core.grid import Grid
+from core.plan import Rule
+from core.queries.boxes import Range
+from core.queries.clusters import find_clusters
+from core.queries.range_count import count_boxes
+from core.records import OutOfRange
+from core.synopsis import Synopsis
+
+CONNECTIONS = 8
+SECONDS = 2.0
+ROUNDS = 5
+
+BARE = """
+import sys, uvicorn
+from fastapi import FastAPI, Response
+app, body = FastAPI(), sys.argv[2].encode()
+@app.get("/answer")
+async def answer() -> Response:
+    return Response(body, media_type="application/json")
+uvicorn.run(app, port=int(sys.argv[1]), access_log=False, log_level="error")
+"""
+
+
+def synopsis(cells_per_axis: int, seed: int = 0) -> Synopsis:
+    """Two attributes with some clusters and noise."""
+    rng = np.random.default_rng(seed)
+    grid = Grid(cells_per_axis, 2)
+    centres, cells = rng.uniform(-0.8, 0.8, (8, 2)), grid.centres()
+    density = sum(np.exp(-((cells - centre) ** 2).sum(axis=1) / 0.02) for centre in centres)
+    counts = rng.poisson(20_000 * density / density.sum()) + np.rint(rng.laplace(0, 1, grid.cell_count)).astype(int)
+    return Synopsis(
+        dataset="d",
+        release="r",
+        domain=Domain((Attribute("x", 0, 100), Attribute("y", 0, 100))),
+        grid=grid,
+        epsilon=Epsilon.parse("1"),
+        size_epsilon=NOTHING,
+        clusters=8,
+        rule=Rule.RUGNIK,
+        out_of_range=OutOfRange.CLIP,
+        size=20_000,
+        size_declared=True,
+        counts=counts.astype(np.int64),
+    )
+
+
+async def _requests(port: int, head: bytes, until: float) -> int:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    done = 0
+    while time.perf_counter() < until:
+        writer.write(head)
+        reply = await reader.readuntil(b"\r\n\r\n")
+        length = int(reply.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        await reader.readexactly(length)
+        done += 1
+    writer.close()
+    return done
+
+
+def requests_per_second(port: int, path: str, headers: dict[str, str]) -> float:
+    """As many requests as CONNECTIONS clients make one after the other."""
+    lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
+    head = ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+    async def run() -> int:
+        until = time.perf_counter() + SECONDS
+        return sum(await asyncio.gather(*(_requests(port, head, until) for _ in range(CONNECTIONS))))
+
+    return asyncio.run(run()) / SECONDS
+
+
+@contextmanager
+def bare(body: str) -> Iterator[int]:
+    """A FastAPI application with one route that returns these bytes."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    process = subprocess.Popen([sys.executable, "-c", BARE, str(port), body])
+    while True:
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/answer").raise_for_status()
+            break
+        except httpx.TransportError:
+            time.sleep(0.1)
+    try:
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def cached_answer() -> tuple[float, float]:
+    """Requests per second of a cached count, and of the bare route, measured in turns."""
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (url, admin_key, _):
+        with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {admin_key}"}) as client:
+            key = client.post("/v1/keys", json={"name": "c", "role": "curator"}).json()["key"]
+        headers = {"Authorization": f"Bearer {key}"}
+        with httpx.Client(base_url=url, headers=headers) as client:
+            attributes = [{"name": name, "lower": 0, "upper": 100} for name in "xy"]
+            client.post("/v1/datasets", json={"name": "d", "budget": "1", "attributes": attributes}).raise_for_status()
+            order = client.post("/v1/datasets/d/releases", json={"epsilon": "1", "clusters": 4}).json()
+            rows = b"x,y\n" + b"1,2\n" * 1000
+            records = f"/v1/releases/{order['id']}/records"
+            client.put(records, content=rows, headers={"Content-Type": "text/csv"}).raise_for_status()
+            path = f"/v1/releases/{order['id']}/count?where=x:10..40"
+            body = client.get(path).text
+        port = int(url.rpartition(":")[2])
+        with bare(body) as bare_port:
+            ours, limit = [], []
+            for _ in range(ROUNDS):
+                ours.append(requests_per_second(port, path, headers))
+                limit.append(requests_per_second(bare_port, "/answer", headers))
+    return statistics.median(ours), statistics.median(limit)
+
+
+def counts() -> list[list[str]]:
+    """Cold counts on 10^6 cells: one box, and ten thousand through the question that a POST asks."""
+    prepared = Prepared(synopsis(1000))
+    table = prepared.summed_area
+    rng = np.random.default_rng(1)
+    lows = rng.uniform(0, 60, 10_000)
+    boxes = [[f"x:{low}..{low + 30}", f"y:{low / 2}..{low}"] for low in lows.tolist()]
+    singles = iter([((Range("x", low, low + 30),),) for low in lows.tolist()])
+    one = compare({"one": lambda: count_boxes(table, next(singles), level=0.95, simultaneous=False)}, repeats=50)["one"]
+    many = compare({"many": lambda: ask_counts(boxes, 0.95, simultaneous=True).answer(prepared)}, repeats=5)["many"]
+    return [
+        ["one cold count, 10^6 cells", f"{1000 * one:.2f} ms", "2 ms", f"{one / 0.002:.2f}"],
+        ["10,000 boxes, 10^6 cells", f"{1000 * many:.0f} ms", "100 ms", f"{many / 0.1:.2f}"],
+    ]
+
+
+def clusters() -> list[str]:
+    """Cold clusters with everything an answer holds beside KMeans alone."""
+    asked = synopsis(20)
+    cells, weights = asked.grid.centres(), np.maximum(asked.counts, 0)
+    seeds = iter(range(1000))
+    with threadpool_limits(1):
+        taken = compare(
+            {
+                "ours": lambda: find_clusters(asked, 8, level=0.95, seed=next(seeds)),
+                "theirs": lambda: KMeans(8, n_init=10, random_state=next(seeds)).fit(cells, sample_weight=weights),
+            },
+            repeats=15,
+        )
+    ours, theirs = taken["ours"], taken["theirs"]
+    return ["clusters, k = 8, 400 cells", f"{1000 * ours:.1f} ms", f"{1000 * theirs:.1f} ms", f"{ours / theirs:.2f}"]
+
+
+def run() -> list[Section]:
+    """All of stage 2 in one table."""
+    ours, limit = cached_answer()
+    rows = [["cached answer", f"{ours:,.0f} requests/s", f"{limit:,.0f} requests/s", f"{ours / limit:.2f}"]]
+    rows += [*counts(), clusters()]
+    section = Section(
+        title="Answers",
+        remarks=[
+            "A cached answer beside a FastAPI route that returns the same bytes, one worker each, measured in turns "
+            "(aim: at least 0.70 of it).",
+            "Counts beside their limits; clusters beside scikit-learn's KMeans (n_init=10, one thread), which gives "
+            "centres only: no intervals, no stability (aim: at most 1.00 of the time).",
+        ],
+        header=["what", "rugnik", "beside", "ratio"],
+        rows=rows,
+    )
+    return [section]
+
+
+if __name__ == "__main__":
+    publish(run(), "answers")

@@ -1,0 +1,126 @@
+"""What a plan promises before any epsilon is spent: noise, errors and warnings, from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+
+from core.budget import Epsilon
+from core.errors import InvalidOrder, TooManyCells
+from core.noise import standard_deviation, tail_radius
+from core.plan import MAX_EPSILON, DeclaredSize, EstimatedSize, Order, Plan, epsilon_range, make_plan
+
+TYPICAL_SHARE = 0.25  # of the cells: the "typical" range count, half of the range of two attributes
+_Z95 = 1.959963984540054
+_WEAK_SIGNAL = (
+    8  # N epsilon / K below this: centres from the noisy counts are mostly noise (measured on the paper's data)
+)
+_BYTES_PER_CELL = 16  # exact and noisy count, 64 bits each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """A plan and what will come of it. Errors are at 95 % and those of the noise; cells cut by a range come on top."""
+
+    plan: Plan
+    cell_sd: float
+    cell_error: int
+    count_error: float
+    size_sd: float | None
+    expected_deviation: float
+    epsilon_low: float
+    epsilon_high: float
+    memory_bytes: int
+    warnings: tuple[str, ...]
+
+    @property
+    def inside_theorem(self) -> bool:
+        """Whether both bounds of Theorem 2 hold for the epsilon of the histogram."""
+        return self.epsilon_low <= float(self.plan.order.histogram_epsilon) <= self.epsilon_high
+
+
+def forecast(order: Order, *, max_cells: int) -> Forecast | None:
+    """What to expect of an order; None where its size is estimated and no guess was given."""
+    match order.size:
+        case DeclaredSize():
+            plan = make_plan(order, max_cells=max_cells)
+        case EstimatedSize(guess=None):
+            # No rows are needed to see that K fits: refuse before the charge what no noisy size could serve.
+            make_plan(order, max_cells=max_cells, noisy_size=1)
+            return None
+        case EstimatedSize(guess=guess):
+            plan = make_plan(order, max_cells=max_cells, noisy_size=guess)
+    low, high = epsilon_range(N=plan.size, K=order.clusters, d=order.dimensions)
+    return Forecast(
+        plan=plan,
+        cell_sd=standard_deviation(order.histogram_epsilon),
+        cell_error=tail_radius(order.histogram_epsilon, probability=0.05),
+        count_error=_count_error(plan),
+        size_sd=standard_deviation(order.size_epsilon) if order.size_epsilon else None,
+        expected_deviation=plan.expected_deviation,
+        epsilon_low=low,
+        epsilon_high=high,
+        memory_bytes=_BYTES_PER_CELL * plan.grid.cell_count,
+        warnings=tuple(_warnings(plan, low, high)),
+    )
+
+
+def _count_error(plan: Plan) -> float:
+    """95 % of typical range counts are off by at most this, by noise: a sum over a quarter of the cells, normal."""
+    cells = ceil(TYPICAL_SHARE * plan.grid.cell_count)
+    return _Z95 * standard_deviation(plan.order.histogram_epsilon) * sqrt(cells)
+
+
+def _warnings(plan: Plan, low: float, high: float) -> Iterator[str]:
+    order, m = plan.order, plan.grid.cells_per_axis
+    epsilon = float(order.histogram_epsilon)
+    if m < plan.wanted:
+        yield f"The limit on cells allows {m} per axis where the rule wants {plan.wanted}: answers will be coarser."
+    if m > plan.wanted:
+        yield f"The rule wants {plan.wanted} cells per axis; {m} are used to tell {order.clusters} clusters apart."
+    if plan.size * epsilon / order.clusters < _WEAK_SIGNAL:
+        yield (
+            f"The signal is weak for {order.clusters} clusters (size x epsilon / clusters is below {_WEAK_SIGNAL}): "
+            "centres may be mostly noise. Spend more epsilon or plan for fewer clusters."
+        )
+    if not low <= epsilon <= high:
+        yield f"Epsilon lies outside {low:.3g} to {high:.3g}, where Theorem 2 bounds the best number of cells."
+
+
+def size_warning(order: Order) -> str | None:
+    """What a declared size gives away."""
+    if isinstance(order.size, EstimatedSize):
+        return None
+    return (
+        "A declared size is public and outside the guarantee: declare a number that is public anyway, not the exact "
+        "count of the file. An estimate buys a noisy count inside the guarantee instead."
+    )
+
+
+def epsilon_for_count_error(order: Order, *, count_error: float, max_cells: int) -> Epsilon:
+    """An epsilon, close to the least, for which a typical range count is off by at most `count_error`.
+
+    Doubling, then bisection over whole billionths: the upper end always meets the target, so what is returned does.
+    (More epsilon can add cells and so raise the error by a step; the answer is the least up to such steps.)
+    """
+    if isinstance(order.size, EstimatedSize) and order.size.guess is None:
+        raise InvalidOrder("To solve for epsilon, declare the size or add a guess to its estimate.")
+
+    def enough(nano: int) -> bool:
+        try:
+            found = forecast(replace(order, epsilon=Epsilon(nano)), max_cells=max_cells)
+        except TooManyCells:
+            return True  # more epsilon than the limit on cells allows; checked again at the end
+        return found is not None and found.count_error <= count_error
+
+    low, high = 1, 2  # not 1: an estimate could not share a single billionth
+    while not enough(high):
+        if high == MAX_EPSILON.nano:
+            raise InvalidOrder(f"No epsilon up to {MAX_EPSILON} brings the error of a typical count down to that.")
+        low, high = high, min(2 * high, MAX_EPSILON.nano)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    forecast(replace(order, epsilon=Epsilon(high)), max_cells=max_cells)
+    return Epsilon(high)

@@ -1,0 +1,1 @@
+"""Questions to a Synopsis: post-processing, so no answer spends epsilon. No function here takes anything private."""

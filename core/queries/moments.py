@@ -1,0 +1,176 @@
+"""Size, means, variances, covariances and correlations of the gridded rows, each a ratio of noisy sums.
+
+Rows count at the centre of their cell. What that adds is bounded apart: a mean moves by at most half a cell's width,
+and so does a standard deviation, since the distance between a row and its cell's centre is at most that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from core.budget import Epsilon
+from core.queries.marginal import edges_of, raw_marginal
+from core.queries.uncertainty import Floats, Interval, around, radius
+from core.synopsis import Synopsis
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value (None where the noise leaves nothing to divide by) and its interval."""
+
+    value: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeMoments:
+    """Mean and variance of one attribute; the grid moves mean and standard deviation by `discretisation` at most."""
+
+    name: str
+    mean: Estimate
+    variance: Estimate
+    discretisation: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairMoments:
+    """Covariance and correlation of two attributes."""
+
+    names: tuple[str, str]
+    covariance: Estimate
+    correlation: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """All of them. Each interval holds by itself with probability `level`, not all of them together."""
+
+    level: float
+    size: Estimate
+    attributes: tuple[AttributeMoments, ...]
+    pairs: tuple[PairMoments, ...]
+
+
+def moments(synopsis: Synopsis, *, level: float) -> Moments:
+    """The moments of every attribute and pair of attributes."""
+    names = synopsis.domain.names
+    size = float(synopsis.counts.sum())
+    cells = synopsis.grid.cell_count
+    reach = radius(synopsis.histogram_epsilon, level, squares=cells, fourths=cells)
+    singles = tuple(_attribute(synopsis, x, level) for x in range(len(names)))
+    pairs = tuple(
+        _pair(synopsis, singles[x], singles[y], (x, y), level)
+        for x in range(len(names))
+        for y in range(x + 1, len(names))
+    )
+    return Moments(level=level, size=Estimate(size, around(size, reach, level)), attributes=singles, pairs=pairs)
+
+
+def _attribute(synopsis: Synopsis, x: int, level: float) -> AttributeMoments:
+    attribute = synopsis.domain.attributes[x]
+    centres = _centres(synopsis, x)
+    counts = raw_marginal(synopsis, (attribute.name,)).astype(np.float64)
+    half = attribute.width / synopsis.grid.cells_per_axis / 2
+    mean = ratio(synopsis, counts, centres, level, bounds=(attribute.lower, attribute.upper))
+    middle = mean.value if mean.value is not None else float(np.mean(centres))
+    spread = (centres - middle) ** 2
+    variance = ratio(synopsis, counts, spread, level, bounds=(0.0, float(attribute.width**2 / 4)))
+    return AttributeMoments(name=attribute.name, mean=mean, variance=variance, discretisation=half)
+
+
+def _pair(
+    synopsis: Synopsis, first: AttributeMoments, second: AttributeMoments, axes: tuple[int, int], level: float
+) -> PairMoments:
+    names = (first.name, second.name)
+    counts = raw_marginal(synopsis, names).astype(np.float64)
+    u, v = (
+        _centres(synopsis, x)
+        - (found.mean.value if found.mean.value is not None else float(np.mean(_centres(synopsis, x))))
+        for x, found in zip(axes, (first, second), strict=True)
+    )
+    product = np.multiply.outer(u, v).ravel()
+    widths = [synopsis.domain.attributes[x].width for x in axes]
+    most = float(widths[0] * widths[1] / 4)
+    covariance = ratio(synopsis, counts, product, level, bounds=(-most, most))
+    return PairMoments(
+        names=names,
+        covariance=covariance,
+        correlation=_correlation(synopsis, first, second, u, v, covariance, counts, level),
+    )
+
+
+def _correlation(
+    synopsis: Synopsis,
+    first: AttributeMoments,
+    second: AttributeMoments,
+    u: Floats,
+    v: Floats,
+    covariance: Estimate,
+    counts: Floats,
+    level: float,
+) -> Estimate:
+    """cov / sqrt(var var), its noise by its first derivative: each cell moves it by a v' - rho (u'^2 + v'^2) / 2."""
+    anything = Estimate(None, Interval(level=level, low=-1.0, high=1.0))
+    if covariance.value is None or not (first.variance.value and second.variance.value):
+        return anything
+    if first.variance.interval.low <= 0.0 or second.variance.interval.low <= 0.0:
+        return anything
+    s, t = u / sqrt(first.variance.value), v / sqrt(second.variance.value)
+    rho = float(np.clip(covariance.value / sqrt(first.variance.value * second.variance.value), -1.0, 1.0))
+    slope = np.multiply.outer(s, t) - rho / 2 * np.add.outer(s**2, t**2)
+    summed = synopsis.grid.cell_count // slope.size
+    noise = radius(
+        synopsis.histogram_epsilon,
+        level,
+        squares=summed * float((slope**2).sum()),
+        fourths=summed * float((slope**4).sum()),
+    )
+    reach = noise / float(counts.sum())
+    return Estimate(rho, Interval(level=level, low=max(-1.0, rho - reach), high=min(1.0, rho + reach)))
+
+
+def ratio(
+    synopsis: Synopsis, counts: Floats, weights: Floats, level: float, *, bounds: tuple[float, float]
+) -> Estimate:
+    """sum of y a / sum of y over marginal counts, with its interval; None where the sum of counts is not positive."""
+    total = float(counts.sum())
+    value = float(np.clip(float(counts @ weights) / total, *bounds)) if total > 0 else None
+    summed = synopsis.grid.cell_count // len(counts)
+    interval = ratio_interval(synopsis.histogram_epsilon, counts, weights, level, bounds=bounds, summed=summed)
+    return Estimate(value, interval)
+
+
+def ratio_interval(
+    epsilon: Epsilon, counts: Floats, weights: Floats, level: float, *, bounds: tuple[float, float], summed: int = 1
+) -> Interval:
+    """An interval for sum of y a / sum of y that holds however noisy the denominator is (Fieller 1954).
+
+    theta is kept if B - theta A = sum of y (a - theta) is within the radius of its own noise, whose variance is
+    s^2 sum of (a - theta)^2: a quadratic inequality in theta. Where it holds for arbitrarily large theta, the sum of
+    counts cannot be told from zero, and the interval is all that the bounds allow. Each count sums `summed` cells.
+    """
+    A, B = float(counts.sum()), float(counts @ weights)  # noqa: N806 - as in the formula
+    everything = Interval(level=level, low=bounds[0], high=bounds[1])
+    if A <= 0.0:
+        return everything
+    offsets = weights - np.clip(B / A, *bounds)
+    squares = summed * float((offsets**2).sum())
+    if squares == 0.0:  # one cell: the ratio is its own place, whatever the noise
+        return Interval(level=level, low=float(weights[0]), high=float(weights[0]))
+    k = radius(epsilon, level, squares=squares, fourths=summed * float((offsets**4).sum())) ** 2 / squares * summed
+    a = A**2 - k * len(weights)
+    b = A * B - k * float(weights.sum())
+    c = B**2 - k * float((weights**2).sum())
+    if a <= 0.0:
+        return everything
+    root = sqrt(max(0.0, b**2 - a * c))  # never negative here, since theta = B / A is always kept; but for rounding
+    low, high = (float(np.clip(end, *bounds)) for end in ((b - root) / a, (b + root) / a))
+    return Interval(level=level, low=low, high=high)
+
+
+def _centres(synopsis: Synopsis, x: int) -> Floats:
+    edges = edges_of(synopsis.domain.attributes[x], synopsis.grid.cells_per_axis)
+    return (edges[1:] + edges[:-1]) / 2

@@ -1,0 +1,79 @@
+"""Quantiles of one attribute, with intervals by inversion of a test: no approximation, however few the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import InvalidQuery
+from core.queries.denoise import nonnegative
+from core.queries.marginal import edges_of, raw_marginal
+from core.queries.uncertainty import Interval, radii
+from core.synopsis import Synopsis
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """The value below which a share q of the rows lies; `cell` are the edges it lies between."""
+
+    q: float
+    value: float
+    interval: Interval
+    cell: tuple[float, float]
+
+
+def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quantile:
+    """The q-quantile of an attribute.
+
+    The value is read off the non-negative counts, rows spread evenly within a cell. The interval: at an edge e let
+    D(e) = (1 - q) (rows below) - q (rows above). Without noise D <= 0 at the lower edge of the quantile's cell and
+    D >= 0 at its upper edge. A cell stays in the interval unless the noisy D says otherwise by more than the radius of
+    its noise; each of the two tests errs with (1 - level) / 2 at most. So it covers the noise and the cell's width.
+    """
+    if name not in synopsis.domain.names:
+        raise InvalidQuery(
+            f"There is no attribute of that name in this release; it has: {', '.join(synopsis.domain.names)}."
+        )
+    if not 0.0 <= q <= 1.0:
+        raise InvalidQuery("A quantile's q lies between 0 and 1.")
+    m = synopsis.grid.cells_per_axis
+    edges = edges_of(synopsis.domain.attributes[synopsis.domain.names.index(name)], m)
+    counts = raw_marginal(synopsis, (name,))
+    low, high = _kept_cells(synopsis, counts, q, level)
+    value, cell = _value(nonnegative(counts), edges, q)
+    return Quantile(
+        q=q,
+        value=value,
+        interval=Interval(level=level, low=float(edges[low]), high=float(edges[high + 1])),
+        cell=(float(edges[cell]), float(edges[cell + 1])),
+    )
+
+
+def _kept_cells(synopsis: Synopsis, counts: np.ndarray, q: float, level: float) -> tuple[int, int]:
+    """The first and last cell that the noisy counts do not rule out."""
+    m = len(counts)
+    per_slab = synopsis.grid.cell_count // m
+    below = np.concatenate([[0], np.cumsum(counts)])
+    statistic = (1 - q) * below - q * (below[-1] - below)
+    position = np.arange(m + 1)
+    squares = per_slab * (position * (1 - q) ** 2 + (m - position) * q**2)
+    fourths = per_slab * (position * (1 - q) ** 4 + (m - position) * q**4)
+    reach = radii(synopsis.histogram_epsilon, level, squares=squares, fourths=fourths)
+    may_begin = statistic - reach <= 0  # the quantile may lie at or above this edge
+    may_end = statistic + reach >= 0  # … at or below this edge
+    may_begin[0] = may_end[-1] = True
+    kept = np.flatnonzero(may_begin[:-1] & may_end[1:])
+    if not len(kept):  # the two tests contradict one another: keep every cell either of them allows
+        kept = np.flatnonzero(may_begin[:-1] | may_end[1:])
+    return int(kept[0]), int(kept[-1])
+
+
+def _value(weights: np.ndarray, edges: np.ndarray, q: float) -> tuple[float, int]:
+    total = weights.sum()
+    if total <= 0.0:
+        weights, total = np.ones(len(weights)), float(len(weights))
+    cumulative = np.concatenate([[0.0], np.cumsum(weights) / total])
+    cell = int(np.clip(np.searchsorted(cumulative, q, side="left") - 1, 0, len(weights) - 1))
+    share = (q - cumulative[cell]) / max(cumulative[cell + 1] - cumulative[cell], 1e-300)
+    return float(edges[cell] + np.clip(share, 0.0, 1.0) * (edges[cell + 1] - edges[cell])), cell

@@ -1,0 +1,60 @@
+"""release(counts, plan, …) -> Synopsis: the one bridge from private to public.
+
+The claim: what the two functions here return for one order is epsilon-DP under adding or removing one record, with
+epsilon = order.epsilon. The proof, with the function that each step names:
+
+1. Each row becomes at most one record, by itself (`core.records.take_in`), and each record raises one cell by one
+   (`core.histogram.Counts.add`): neighbours have counts that differ by one in one cell, and sizes that differ by one.
+2. `noisy_size` adds discrete Laplace noise at order.size_epsilon to a number of sensitivity one: size_epsilon-DP
+   (`core.noise`, "Privacy loss"). A declared size is a statement of the curator: the rows do not enter.
+3. The plan is a function of public numbers and of that noisy size (`core.plan.make_plan` takes no records).
+4. For a given plan, `release` noises every cell at order.histogram_epsilon: histogram_epsilon-DP.
+5. Sequential composition, with a second step that depends on the output of the first, adds the two:
+   size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.plan.Order`).
+"""
+
+from __future__ import annotations
+
+from core.domain import Domain
+from core.errors import InvalidRecords
+from core.histogram import Counts
+from core.noise import discrete_laplace
+from core.plan import DeclaredSize, Order, Plan
+from core.randomness import NoiseSource
+from core.records import OutOfRange
+from core.synopsis import Synopsis
+
+
+def noisy_size(size: int, order: Order, noise: NoiseSource) -> int:
+    """The number of records, noised with the share of epsilon that the order sets aside for it."""
+    return size + int(discrete_laplace(1, order.size_epsilon, noise)[0])
+
+
+def release(
+    counts: Counts,
+    plan: Plan,
+    noise: NoiseSource,
+    *,
+    domain: Domain,
+    out_of_range: OutOfRange,
+    dataset: str,
+    release_id: str,
+) -> Synopsis:
+    """The exact counts with noise added to every cell, empty or not; signed, nothing clamped, nothing left out."""
+    if counts.grid != plan.grid:
+        raise InvalidRecords("The counts were taken on another grid than the planned one.")
+    order = plan.order
+    return Synopsis(
+        dataset=dataset,
+        release=release_id,
+        domain=domain,
+        grid=plan.grid,
+        epsilon=order.epsilon,
+        size_epsilon=order.size_epsilon,
+        clusters=order.clusters,
+        rule=order.rule,
+        out_of_range=out_of_range,
+        size=plan.size,
+        size_declared=isinstance(order.size, DeclaredSize),
+        counts=counts.cells + discrete_laplace(plan.grid.cell_count, order.histogram_epsilon, noise),
+    )

@@ -1,0 +1,1 @@
+"""Alembic migrations: every database, the tests' included, is built by running them."""

@@ -1,0 +1,146 @@
+"""Uploads that would take much memory if they could, each measured. Run as a program: prints megabytes per case."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from app.ingest.errors import IngestError, UnreadableFile, UploadTooLarge
+from app.ingest.formats import MediaType
+from app.ingest.limits import MIB, Limits
+from core.plan import EstimatedSize
+from tests.app.ingest.bodies import WRITERS, arrow_body, count, cut, parquet_body, table
+
+LIMITS = Limits()
+HEADER = b"x,y\n"
+
+
+def repeated(head: bytes, piece: bytes, times: int) -> Iterator[bytes]:
+    """A long body that is never there as a whole."""
+    yield head
+    for _ in range(times):
+        yield piece
+
+
+def rows_declared() -> None:
+    """A million rows onto a known grid."""
+    body = repeated(HEADER, b"3.25,0.125\n" * 10_000, 100)
+    assert count(body, limits=LIMITS).ingest.rows_read == 10**6
+
+
+def rows_estimated() -> None:
+    """A million rows that wait for their grid, all but the first in the spool."""
+    body = repeated(HEADER, b"3.25,0.125\n" * 10_000, 100)
+    assert count(body, size=EstimatedSize(), limits=Limits(buffer_bytes=MIB)).ingest.rows_read == 10**6
+
+
+def bad_rows() -> None:
+    """Two hundred thousand rows, each of which fails its block."""
+    body = repeated(HEADER, b'"\n' * 10_000, 20)
+    assert count(body, limits=LIMITS).ingest.rows_dropped == 200_000
+
+
+def long_line() -> None:
+    """A line of 200 MB."""
+    for media_type, head in ((MediaType.CSV, HEADER), (MediaType.NDJSON, b"")):
+        body = repeated(head, b"9" * MIB, 200)
+        assert count(body, media_type, limits=LIMITS).ingest.rows_read == 1
+
+
+def long_header() -> None:
+    """A first line of 200 MB."""
+    with suppress(UnreadableFile):
+        count(repeated(b"x,y", b"9" * MIB, 200), limits=LIMITS)
+        raise AssertionError
+
+
+def blank_lines() -> None:
+    """100 MB of nothing but line ends."""
+    assert count(repeated(HEADER, b"\n" * MIB, 100), limits=LIMITS).ingest.rows_read == 0
+
+
+def gzip_bomb() -> None:
+    """A thousand to one, as a single chunk of 150 kB."""
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join(packer.compress(part) for part in repeated(b"", bytes(MIB), 150)) + packer.flush()
+    assert count(bomb, MediaType.NDJSON, gzip=True, limits=LIMITS).ingest.rows_read == 1
+
+
+def arrow_claims() -> None:
+    """Sixteen gigabytes claimed at every place of a stream that a length could stand at."""
+    body = arrow_body(table(20), compression="lz4")
+    for place in range(0, len(body) - 8, 8):
+        lie = body[:place] + struct.pack("<q", 2**34) + body[place + 8 :]
+        with suppress(IngestError):
+            count(cut(lie, 4096), MediaType.ARROW_STREAM, limits=LIMITS)
+
+
+def arrow_bomb() -> None:
+    """A batch of some kilobytes that inflates to 256 MB."""
+    zeros = np.zeros(16 * MIB)
+    bomb = arrow_body(pa.table({"x": zeros, "y": zeros}), compression="zstd")
+    reset_peak()
+    with suppress(UploadTooLarge):
+        count(bomb, MediaType.ARROW_STREAM, limits=LIMITS)
+        raise AssertionError
+
+
+def parquet_rows() -> None:
+    """Four million rows in one row group, from the spool."""
+    zeros = np.zeros(4 * MIB)
+    body = parquet_body(
+        pa.table({"x": zeros, "y": zeros}), compression="none", use_dictionary=False, row_group_size=4 * MIB
+    )
+    reset_peak()
+    assert count(cut(body, 65536), MediaType.PARQUET, limits=LIMITS).ingest.rows_read == 4 * MIB
+
+
+CASES: tuple[Callable[[], None], ...] = (
+    rows_declared,
+    rows_estimated,
+    bad_rows,
+    long_line,
+    long_header,
+    blank_lines,
+    gzip_bomb,
+    arrow_claims,
+    arrow_bomb,
+    parquet_rows,
+)
+_base = 0
+
+
+def megabytes(field: str) -> int:
+    """A figure of this process: VmHWM is the peak of its memory, VmRSS what it has now."""
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field)) // 1024
+
+
+def reset_peak() -> None:
+    """Start measuring here."""
+    global _base  # noqa: PLW0603 - a program of one thread
+    Path("/proc/self/clear_refs").write_text("5")
+    _base = megabytes("VmRSS")
+
+
+def main() -> None:
+    """Every case, after every library has been used once."""
+    for media_type, write in WRITERS.items():
+        count(write(table(1000)), media_type)
+    growth = {}
+    for case in CASES:
+        reset_peak()
+        case()
+        growth[case.__name__] = megabytes("VmHWM") - _base
+    print(json.dumps(growth))  # noqa: T201 - a program
+
+
+if __name__ == "__main__":
+    main()

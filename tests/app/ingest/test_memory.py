@@ -1,0 +1,28 @@
+"""Memory: bounded by settings, whatever the file says or holds. Measured in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.ingest.memory_cases import CASES
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def growth() -> dict[str, int]:
+    """Megabytes that each case adds to the peak of its process."""
+    program = [sys.executable, "-m", "tests.app.ingest.memory_cases"]
+    measured: dict[str, int] = json.loads(subprocess.run(program, cwd=ROOT, capture_output=True, check=True).stdout)
+    return measured
+
+
+@pytest.mark.parametrize("case", [case.__name__ for case in CASES])
+def test_memory_stays_bounded_whatever_the_upload(case: str, growth: dict[str, int]) -> None:
+    """Far below what the file would take as a whole; each case says what it tries."""
+    assert growth[case] < 50

@@ -1,0 +1,227 @@
+"""Counting an upload: one row, at most one count; refused as a whole or counted as a whole."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.ingest import holding, lines, upload
+from app.ingest.errors import Cap, MissingColumns, UploadTooLarge
+from app.ingest.formats import MediaType
+from app.ingest.limits import Limits
+from app.ingest.upload import check_upload
+from core.domain import Attribute, Domain
+from core.errors import TooManyCells
+from core.histogram import Counts
+from core.histogram import count as count_records
+from core.plan import DeclaredSize, EstimatedSize, make_plan
+from core.randomness import NoiseSource
+from core.records import OutOfRange, take_in
+from tests.app.ingest.bodies import (
+    DOMAIN,
+    LIMITS,
+    WRITERS,
+    arrow_body,
+    count,
+    csv_body,
+    cut,
+    descriptors,
+    order,
+    parquet_body,
+    read,
+    table,
+)
+from tests.app.ingest.hostile import LINES
+
+ESTIMATE = EstimatedSize()
+MODES = st.sampled_from(OutOfRange)
+FILES = st.lists(LINES, max_size=12)
+
+
+def body_of(media_type: MediaType, rows: list[bytes]) -> bytes:
+    """Lines as a file."""
+    header = [b"x,z,y"] if media_type is MediaType.CSV else []
+    return b"".join(line + b"\n" for line in (*header, *rows))
+
+
+@settings(max_examples=250)
+@given(FILES, LINES, st.data(), MODES, st.sampled_from([MediaType.CSV, MediaType.NDJSON]), st.integers(10, 300))
+def test_one_line_more_changes_the_histogram_by_at_most_one(
+    rows: list[bytes], line: bytes, data: st.DataObject, mode: OutOfRange, media_type: MediaType, block_bytes: int
+) -> None:
+    """Any line, anywhere, whatever it does to the block it lands in: the L1 distance of neighbours is at most 1."""
+    place = data.draw(st.integers(0, len(rows)))
+    size = data.draw(st.integers(1, 400))
+    neighbour = [*rows[:place], line, *rows[place:]]
+    with patch.object(lines, "BLOCK_BYTES", block_bytes):
+        one = count(cut(body_of(media_type, rows), size), media_type, out_of_range=mode)
+        other = count(cut(body_of(media_type, neighbour), size), media_type, out_of_range=mode)
+    assert np.abs(one.counts.cells - other.counts.cells).sum() <= 1
+    assert one.plan == other.plan
+    for report in (one, other):
+        kept = report.ingest.rows_read - report.ingest.rows_dropped
+        assert report.counts.cells.sum() == kept
+        assert 0 <= report.ingest.rows_clipped <= kept
+    assert 0 <= other.ingest.rows_read - one.ingest.rows_read <= 1
+
+
+@pytest.mark.parametrize("line", [b'"', b'1,"a,0.5', b"\0", b"1,a\r0.5", b"w" * 2_000_000, b"\xff\xfe", b"1", b""])
+def test_one_hostile_line_in_a_large_file_costs_nothing_but_itself(line: bytes) -> None:
+    """A hundred thousand rows around it, in blocks of their true size."""
+    rows = [b"%d,a,0.5" % (number % 10) for number in range(100_000)]
+    clean = count(body_of(MediaType.CSV, rows))
+    rows.insert(12_345, line)
+    assert np.array_equal(count(body_of(MediaType.CSV, rows)).counts.cells, clean.counts.cells)
+
+
+@pytest.mark.parametrize("media_type", MediaType)
+@pytest.mark.parametrize("mode", OutOfRange)
+def test_counts_and_report_are_those_of_the_rows(media_type: MediaType, mode: OutOfRange) -> None:
+    """The batches of an upload add up to what core makes of all its rows at once."""
+    rows = table(300)
+    counted = count(WRITERS[media_type](rows), media_type, out_of_range=mode)
+    taken = take_in(np.column_stack([rows[name].to_numpy() for name in DOMAIN.names]), DOMAIN, mode)
+    assert np.array_equal(counted.counts.cells, count_records(taken.records, counted.plan.grid).cells)
+    assert counted.ingest.rows_read == 300
+    assert counted.ingest.rows_dropped == taken.rows_dropped
+    assert counted.ingest.rows_clipped == taken.rows_clipped
+    assert counted.plan == make_plan(order(), max_cells=10_000)
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        (b"x,y", 0),
+        (b"x,y\n", 0),
+        (b"x,y\r\n\r\n", 0),
+        (b"x,y\nno,number\n1\n1,2,3\n,\nnan,inf\n", 5),
+        (b"x,y\n" + b'"' * 399 + b"\n", 1),
+        (b"x,y\n" + b"9" * 5000, 1),
+        (b"x,y\n" + b"\xff\0\r" * 100 + b"\n\0", 2),
+    ],
+)
+@pytest.mark.parametrize("size", [order().size, ESTIMATE])
+def test_a_file_without_a_good_row_is_counted_like_any_other(
+    body: bytes, rows: int, size: DeclaredSize | EstimatedSize
+) -> None:
+    """Zero in every cell: what the rows contain never decides whether a release appears."""
+    counted = count(body, size=size)
+    assert counted.counts.cells.sum() == 0
+    assert (counted.ingest.rows_read, counted.ingest.rows_dropped, counted.ingest.rows_clipped) == (rows, rows, 0)
+
+
+@pytest.mark.parametrize("media_type", MediaType)
+def test_the_cap_on_rows_counts_good_and_bad_ones(media_type: MediaType) -> None:
+    """At the row, and the upload is refused as a whole."""
+    body = WRITERS[media_type](table(50))
+    assert count(body, media_type, limits=Limits(max_rows=50)).ingest.rows_read == 50
+    with pytest.raises(UploadTooLarge) as refusal:
+        count(body, media_type, limits=Limits(max_rows=49))
+    assert (refusal.value.cap, refusal.value.allowed) == (Cap.ROWS, 49)
+    with pytest.raises(UploadTooLarge):
+        count(csv_body(b"bad", b"1,2", b"bad"), limits=Limits(max_rows=2))
+
+
+@pytest.mark.parametrize("buffer_bytes", [0, 1000, 10**6])
+@pytest.mark.parametrize("media_type", MediaType)
+def test_an_estimated_size_counts_every_row_on_the_grid_it_leads_to(media_type: MediaType, buffer_bytes: int) -> None:
+    """Whether the records waited in memory or in the spool."""
+    rows = table(500)
+    with patch.object(holding, "PAGE_ROWS", 64):
+        counted = count(WRITERS[media_type](rows), media_type, size=ESTIMATE, limits=Limits(buffer_bytes=buffer_bytes))
+    values = read(WRITERS[media_type](rows), media_type).values
+    expected = Counts.zero(counted.plan.grid)
+    expected.add(take_in(values, DOMAIN, OutOfRange.CLIP).records)
+    assert np.array_equal(counted.counts.cells, expected.cells)
+
+
+def test_the_noisy_size_is_drawn_once_from_the_records_that_were_kept() -> None:
+    """Not from the rows read: a bad line is no record. And the plan follows from it."""
+    body = csv_body(b"1,0", b"bad", b"nan,0", b"99,0", b"2,0")
+    drawn: list[int] = []
+
+    def draw(size: int, *_: object) -> int:
+        drawn.append(size)
+        return 777
+
+    with patch.object(upload, "noisy_size", draw):
+        clipped = count(body, size=ESTIMATE)
+        dropped = count(body, size=ESTIMATE, out_of_range=OutOfRange.DROP)
+        count(body)
+    assert drawn == [3, 2]
+    assert clipped.plan == make_plan(order(ESTIMATE), max_cells=10_000, noisy_size=777) == dropped.plan
+
+
+def test_records_that_wait_beyond_the_cap_of_the_spool_are_refused(tmp_path: Path) -> None:
+    """A clear refusal; neither their spool nor that of a Parquet body stays open or in the folder."""
+    body = parquet_body(pa.table({"x": [1.0] * 1000, "y": [0.0] * 1000}))
+    limits = Limits(buffer_bytes=0, spool_bytes=4000, spool_folder=tmp_path)
+    assert len(body) < 4000
+    before = descriptors()
+    with patch.object(holding, "PAGE_ROWS", 64), pytest.raises(UploadTooLarge) as refusal:
+        count(body, MediaType.PARQUET, size=ESTIMATE, limits=limits)
+    assert refusal.value.cap is Cap.SPOOL_BYTES
+    assert descriptors() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_order_that_no_grid_can_serve_is_refused_before_a_byte_is_read() -> None:
+    """A declared size is planned first."""
+
+    def untouched() -> Iterator[bytes]:
+        raise AssertionError
+        yield b""
+
+    with pytest.raises(TooManyCells):
+        upload.count_upload(
+            untouched(),
+            media_type=MediaType.CSV,
+            gzip=False,
+            order=order(),
+            domain=DOMAIN,
+            out_of_range=OutOfRange.CLIP,
+            max_cells=3,
+            limits=LIMITS,
+            noise=NoiseSource(),
+        )
+
+
+@pytest.mark.parametrize("mode", OutOfRange)
+@pytest.mark.parametrize("media_type", MediaType)
+def test_checking_a_file_tells_what_uploading_it_would(media_type: MediaType, mode: OutOfRange) -> None:
+    """The same readers, the same three numbers, the same refusals."""
+    body = WRITERS[media_type](table(100))
+    options = {"media_type": media_type, "gzip": False, "out_of_range": mode, "limits": LIMITS}
+    assert check_upload([body], domain=DOMAIN, **options) == count(body, media_type, out_of_range=mode).ingest
+    if media_type is not MediaType.NDJSON:
+        with pytest.raises(MissingColumns):
+            check_upload([body], domain=Domain((Attribute("absent", 0, 1),)), **options)
+
+
+def test_what_is_private_does_not_show_itself() -> None:
+    """No number in a repr; counts and records refuse to be pickled anyway."""
+    counted = count(csv_body(*[b"1,0"] * 123))
+    assert "123" not in repr(counted.ingest).partition(" at ")[0]
+    assert "123" not in repr(counted).partition(" at ")[0]
+    with pytest.raises(TypeError):
+        pickle.dumps(counted)
+
+
+def test_rows_of_one_parquet_or_arrow_file_are_judged_one_by_one() -> None:
+    """One row more, with any value of its type, changes the histogram by at most one and refuses no file."""
+    rows = table(100).select(["x", "y"])
+    for x in (0, 5, -(2**63), 2**63 - 1, None):
+        for y in (0.5, float("nan"), float("-inf"), 1e308, None):
+            more = pa.concat_tables([rows, pa.Table.from_pylist([{"x": x, "y": y}], rows.schema)])
+            for media_type, write in ((MediaType.PARQUET, parquet_body), (MediaType.ARROW_STREAM, arrow_body)):
+                one, other = (count(write(part), media_type) for part in (rows, more))
+                assert np.abs(one.counts.cells - other.counts.cells).sum() <= 1
+                assert other.ingest.rows_read == 101

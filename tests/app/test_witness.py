@@ -1,0 +1,105 @@
+"""The witness: an older database is refused at start-up, and the file only moves forward."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from app import releases
+from app.config import Settings
+from app.errors import CannotStart, LedgerRewound
+from app.main import make_service
+from app.witness import Witness
+from core.chain import EMPTY, Head
+from tests.support.api import Api, frozen_clock
+from tests.support.books import CURATOR, an_order, filled_ledger, without_triggers
+
+
+def test_a_restored_old_database_is_refused(sqlite_settings: Settings, tmp_path: Path) -> None:
+    """Epsilon spent since a backup was taken cannot be had back by restoring it; the message says what to do."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    service.database.dispose()
+    shutil.copytree(sqlite_settings.data_dir, tmp_path / "backup")
+    service = make_service(sqlite_settings, frozen_clock)
+    releases.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
+    service.database.dispose()
+    shutil.rmtree(sqlite_settings.data_dir)
+    shutil.copytree(tmp_path / "backup", sqlite_settings.data_dir)
+    with pytest.raises(LedgerRewound, match="Restore the newest copy"):
+        make_service(sqlite_settings, frozen_clock)
+
+
+def test_an_empty_database_in_place_of_a_used_one_is_refused(sqlite_settings: Settings) -> None:
+    """Deleting the data folder does not reset a budget."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    service.database.dispose()
+    shutil.rmtree(sqlite_settings.data_dir)
+    with pytest.raises(LedgerRewound):
+        make_service(sqlite_settings, frozen_clock)
+
+
+def test_a_rewritten_ledger_is_refused(sqlite_settings: Settings) -> None:
+    """A chain of the same length with other hashes is not the one that the witness saw."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    with without_triggers(service) as tx:
+        tx.execute(text("UPDATE ledger SET hash = 'f' WHERE seq = (SELECT max(seq) FROM ledger)"))
+        tx.commit()
+    service.database.dispose()
+    with pytest.raises(LedgerRewound):
+        make_service(sqlite_settings, frozen_clock)
+
+
+def test_a_witness_that_fell_behind_catches_up(sqlite_settings: Settings) -> None:
+    """A process that died between commit and witness leaves an older head, which is still in the ledger."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    behind = service.witness.path.read_bytes()
+    releases.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
+    ahead = service.witness.path.read_bytes()
+    service.witness.path.write_bytes(behind)
+    service.database.dispose()
+    service = make_service(sqlite_settings, frozen_clock)
+    assert service.witness.path.read_bytes() == ahead
+    service.database.dispose()
+
+
+def test_a_damaged_witness_stops_the_start(sqlite_settings: Settings) -> None:
+    """A witness that cannot be read is not taken for a missing one."""
+    sqlite_settings.witness_path.write_text("?")
+    with pytest.raises(CannotStart, match="damaged"):
+        make_service(sqlite_settings, frozen_clock)
+
+
+def test_the_witness_only_moves_forward(tmp_path: Path) -> None:
+    """Heads that arrive late, from many writers at once, never take it back."""
+    witness = Witness(tmp_path / "witness")
+    assert witness.head() == EMPTY
+    with ThreadPoolExecutor(8) as pool:
+        list(
+            pool.map(lambda seq: Witness(witness.path).advance(Head(seq=seq, hash=str(seq))), [5, 3, 9, 1, 7, 2, 8, 4])
+        )
+    assert witness.head() == Head(seq=9, hash="9")
+    assert json.loads(witness.path.read_bytes()) == {"seq": 9, "hash": "9"}
+
+
+def test_readiness_tells_when_the_witness_cannot_be_written(sqlite_api: Api) -> None:
+    """A charge that was not witnessed is not lost, but the service stops calling itself ready."""
+    assert sqlite_api.call(None, "GET", "/readyz").status_code == 200
+    witness = sqlite_api.service.witness.path
+    witness.unlink(missing_ok=True)
+    witness.mkdir()
+    (witness / "in the way").touch()
+    assert sqlite_api.register().status_code == 201
+    assert sqlite_api.call(None, "GET", "/readyz").status_code == 503
+    (witness / "in the way").unlink()
+    witness.rmdir()
+    assert sqlite_api.call(None, "GET", "/readyz").status_code == 200
+    assert sqlite_api.service.witness.head().seq == 1

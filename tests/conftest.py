@@ -1,0 +1,18 @@
+"""How every test runs: hypothesis with no clock, and without chance where a red build must mean a broken promise."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# No deadline and no health check that measures time: a busy machine is not a bug.
+settings.register_profile(
+    "rugnik",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("rugnik")
+
+pytest_plugins = ["tests.support.fixtures"]

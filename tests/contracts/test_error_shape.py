@@ -1,0 +1,225 @@
+"""One shape for every failure: RFC 9457, a status that agrees with itself, and never a word of what was sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+from anyio import to_thread
+from httpx import Response
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from app import datasets, releases
+from tests.support.api import CSV, Api
+from tests.support.failures import CANARY, FAILURES
+from tests.support.world import World, opened_world
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One application for all failures: none of them changes anything that another one needs."""
+    with opened_world(tmp_path_factory.mktemp("world")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def lone(tmp_path: Path) -> Iterator[World]:
+    """An application of its own, for failures that break it; one upload at a time, and no long wait for a second."""
+    folder = tmp_path / "gone"
+    with opened_world(tmp_path, max_uploads=1, upload_wait_seconds=0.01, spool_dir=folder) as opened:
+        yield opened
+
+
+def assert_problem(reply: Response, status: int, problem: str) -> None:
+    """The shape that all failures share."""
+    assert reply.status_code == status, reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    body = reply.json()
+    assert body["type"] == f"urn:rugnik:problem:{problem}"
+    assert body["status"] == status
+    for field in ("title", "detail"):
+        assert isinstance(body[field], str)
+        assert body[field].strip()
+    sent_back = reply.text + str(reply.headers)
+    assert CANARY.lower() not in sent_back.lower()
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_every_failure_has_the_one_shape_and_echoes_nothing(world: World, failure: str) -> None:
+    """application/problem+json with type, title, status and detail; what the client sent is not in it."""
+    expected = FAILURES[failure]
+    assert_problem(expected.send(world), expected.status, expected.problem)
+
+
+def test_failures_change_nothing(world: World) -> None:
+    """After every failure in a row the ledger ends where it ended, and every object is as it was."""
+
+    def seen() -> list[str]:
+        everything = ["/v1/ledger/export", "/v1/datasets/city", "/v1/datasets/shut", f"/v1/releases/{world.ordered}"]
+        return [world.api.auditor("GET", path).text for path in everything]
+
+    unchanging = [failure for failure in FAILURES.values() if failure.problem != "idempotency-conflict"]
+    before = seen()
+    for failure in unchanging:
+        failure.send(world)
+    assert seen() == before
+
+
+@pytest.mark.parametrize("failure", ["no key", "garbage for a key", "revoked key", "metrics without a key"])
+def test_a_missing_key_is_asked_for(world: World, failure: str) -> None:
+    """401 says which scheme to use."""
+    assert FAILURES[failure].send(world).headers["www-authenticate"] == "Bearer"
+
+
+def test_a_wrong_method_is_told_the_right_ones(world: World) -> None:
+    """405 lists what is allowed, as HTTP requires."""
+    assert set(FAILURES["wrong method"].send(world).headers["allow"].split(", ")) >= {"GET"}
+
+
+@pytest.mark.parametrize(
+    ("failure", "setting"),
+    [
+        ("upload too large by its own word", "RUGNIK_MAX_UPLOAD_BYTES"),
+        ("upload too large as it streams", "RUGNIK_MAX_UPLOAD_BYTES"),
+        ("upload that inflates too far", "RUGNIK_MAX_INFLATED_BYTES"),
+        ("too many rows", "RUGNIK_MAX_UPLOAD_ROWS"),
+        ("too many columns", "RUGNIK_MAX_UPLOAD_COLUMNS"),
+        ("more than the spool holds", "RUGNIK_MAX_SPOOL_BYTES"),
+        ("more clusters than cells", "RUGNIK_MAX_CELLS"),
+        ("grant beyond the limit", "RUGNIK_MAX_BUDGET"),
+    ],
+)
+def test_a_refusal_at_a_cap_names_the_setting(world: World, failure: str, setting: str) -> None:
+    """Whoever runs the service learns which variable to change."""
+    assert FAILURES[failure].send(world).json()["setting"] == setting
+
+
+def test_an_upload_that_says_it_is_too_large_is_refused_before_it_is_read(world: World) -> None:
+    """413 by the word of Content-Length: the sender is spared sending it all."""
+    read = []
+
+    async def chunks() -> AsyncIterator[bytes]:
+        read.append(True)
+        yield b"age,income\n"
+
+    headers = CSV | {"Content-Length": "100001"}
+    assert_problem(world.api.upload(world.ordered, chunks(), headers), 413, "too-large")
+    assert read == []
+
+
+def failing(*_: object, **__: object) -> None:
+    """A fault that nobody foresaw, with a row in its message."""
+    raise RuntimeError(f"31.4,{CANARY}")
+
+
+FAULTS: list[tuple[object, str, Callable[[World], Response]]] = [
+    (datasets, "list_all", lambda world: world.api.curator("GET", "/v1/datasets")),
+    (releases, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
+    (releases, "count_upload", lambda world: world.api.upload(world.ordered)),
+    (releases, "make_synopsis", lambda world: world.api.upload(world.ordered)),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "send"), FAULTS, ids=[fault[1] for fault in FAULTS])
+def test_a_fault_of_our_own_says_nothing_of_its_cause(
+    world: World, monkeypatch: pytest.MonkeyPatch, module: object, name: str, send: Callable[[World], Response]
+) -> None:
+    """500 in the same shape, for reads and in the middle of an upload, without the exception's words."""
+    monkeypatch.setattr(module, name, failing)
+    assert_problem(send(world), 500, "internal-error")
+
+
+def test_a_busy_service_says_when_to_come_back(lone: World) -> None:
+    """503 with Retry-After while another upload holds the only slot."""
+    started, go_on = Event(), Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"age,income\n"
+        started.set()
+        await to_thread.run_sync(go_on.wait)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(lone.api.upload, lone.fresh_order(), slow())
+        try:
+            assert started.wait(60)
+            busy = lone.api.upload(lone.ordered, f"age,income,{CANARY}\n", CSV)
+        finally:
+            go_on.set()
+        assert first.result().status_code == 200
+    assert_problem(busy, 503, "busy")
+    assert int(busy.headers["retry-after"]) >= 1
+
+
+def test_a_full_disk_is_not_the_files_fault(lone: World) -> None:
+    """503 where the spool cannot be made; the order stays open."""
+    headers = {"Content-Type": "application/vnd.apache.parquet"}
+    assert_problem(lone.api.upload(lone.ordered, CANARY, headers), 503, "spool-failure")
+    assert lone.api.upload(lone.ordered).status_code == 200
+
+
+@pytest.mark.parametrize("damage", ["another ledger's", "damaged", "unreadable"])
+def test_a_service_that_is_not_ready_says_so_in_the_one_shape(lone: World, damage: str) -> None:
+    """503 from /readyz while the witness saw another ledger, cannot be understood or cannot be read."""
+    witness = lone.api.service.witness.path
+    seen = json.loads(witness.read_text())
+    witness.unlink()
+    if damage == "unreadable":
+        witness.mkdir()
+    else:
+        witness.write_text(CANARY if damage == "damaged" else json.dumps(seen | {"hash": CANARY}))
+    assert_problem(lone.api.call(None, "GET", "/readyz"), 503, "not-ready")
+
+
+def test_a_database_that_is_gone_is_a_503(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Retry-After, and without the statement or its parameters, which a driver's message quotes."""
+
+    def gone(*_: object, **__: object) -> None:
+        raise OperationalError(f"SELECT '{CANARY}'", {"name": CANARY}, Exception(CANARY))
+
+    monkeypatch.setattr(datasets, "list_all", gone)
+    reply = world.api.curator("GET", "/v1/datasets")
+    assert_problem(reply, 503, "database-unavailable")
+    assert int(reply.headers["retry-after"]) >= 1
+
+
+def test_an_unmigrated_database_is_not_ready(lone: World) -> None:
+    """503 from /readyz names the command that helps."""
+    with lone.api.service.database.transaction() as tx:
+        tx.execute(text("DELETE FROM alembic_version"))
+    reply = lone.api.call(None, "GET", "/readyz")
+    assert_problem(reply, 503, "not-ready")
+    assert "rugnik migrate" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("damage", ["damaged", "unreadable"])
+def test_an_order_that_could_not_be_witnessed_is_still_answered(lone: World, damage: str) -> None:
+    """The charge is committed by then: a failure would make the curator order, and pay, again."""
+    witness = lone.api.service.witness.path
+    witness.unlink()
+    if damage == "unreadable":
+        witness.mkdir()
+    else:
+        witness.write_text("?")
+    assert lone.api.order().status_code == 201
+
+
+NUL = [
+    ("curator", "GET", "/v1/datasets/%00"),
+    ("curator", "POST", "/v1/datasets/%00/close"),
+    ("curator", "GET", "/v1/releases/r%00"),
+    ("curator", "DELETE", "/v1/releases/%00"),
+    ("auditor", "GET", "/v1/ledger?dataset=%00"),
+    ("admin", "DELETE", "/v1/keys/k%00"),
+]
+
+
+def test_a_nul_in_a_name_is_not_found_on_any_database(api: Api) -> None:
+    """PostgreSQL cannot even be asked for such a name; that is no fault of the service."""
+    for role, method, path in NUL:
+        reply = getattr(api, role)(method, path)
+        assert reply.status_code in {404, 422}, (path, reply.text)

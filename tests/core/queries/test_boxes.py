@@ -1,0 +1,75 @@
+"""Boxes: sums from the cumulative table equal sums over cells, whatever the box."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain import Attribute, Domain
+from core.errors import InvalidQuery
+from core.grid import Grid
+from core.queries.boxes import Box, Edges, Range
+from core.queries.range_count import SummedArea, count_boxes
+from core.synopsis import Synopsis
+from tests.core.queries.worlds import rows, synopsis_of
+
+BOUNDS = st.one_of(st.integers(-2, 12).map(float), st.floats(-2, 12))
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[Synopsis, Box]:
+    """A small synopsis of one to four attributes and a box, often on its edges, sometimes empty or outside."""
+    d, m = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    counts = np.random.default_rng(draw(st.integers(0, 1000))).integers(-20, 100, m**d)
+    domain = Domain(tuple(Attribute(name, 0, 10) for name in "abcd"[:d]))
+    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid(m, d), counts=counts)
+    ends = [sorted((draw(BOUNDS), draw(BOUNDS))) for _ in range(draw(st.integers(0, d)))]
+    return synopsis, tuple(Range(name, low, high) for name, (low, high) in zip("abcd", ends, strict=False))
+
+
+def shares(synopsis: Synopsis, box: Box) -> np.ndarray:
+    """The share of every cell inside the box, cell by cell."""
+    m = synopsis.grid.cells_per_axis
+    edges = np.linspace(0, 10, m + 1)
+    whole = np.ones(())
+    for name in synopsis.domain.names:
+        low = max([part.lower for part in box if part.attribute == name], default=-np.inf)
+        high = min([part.upper for part in box if part.attribute == name], default=np.inf)
+        inside = np.clip(np.minimum(edges[1:], high) - np.maximum(edges[:-1], low), 0, None) * m / 10
+        whole = np.multiply.outer(whole, inside)
+    return whole.ravel()
+
+
+@given(asked())
+def test_a_box_is_the_sum_of_its_cells(case: tuple[Synopsis, Box]) -> None:
+    """Count, variance and kurtosis of a box agree with a walk over every cell."""
+    synopsis, box = case
+    inside = shares(synopsis, box)
+    found = count_boxes(SummedArea(synopsis), (box,), level=0.95, simultaneous=False)
+    edges = Edges.of((box,), synopsis.domain, synopsis.grid)
+    assert found.count[0] == pytest.approx(inside @ synopsis.counts, abs=1e-6)
+    assert edges.power_sums(2)[0] == pytest.approx((inside**2).sum(), abs=1e-6)
+    assert edges.power_sums(4)[0] == pytest.approx((inside**4).sum(), abs=1e-6)
+
+
+@given(asked())
+def test_cut_cells_bound_the_count_of_true_rows(case: tuple[Synopsis, Box]) -> None:
+    """Without noise the rows in a box lie between the whole cells inside it and all cells that it touches."""
+    synopsis, box = case
+    positive = replace(synopsis, counts=np.abs(synopsis.counts))
+    inside = shares(positive, box)
+    found = count_boxes(SummedArea(positive), (box,), level=0.95, simultaneous=False)
+    assert found.without_cut[0] <= positive.counts[inside > 1 - 1e-6].sum() + 1e-6
+    assert found.with_cut[0] >= positive.counts[inside > 1e-6].sum() - 1e-6
+
+
+def test_a_question_that_makes_no_sense_is_refused() -> None:
+    """Unknown attributes and reversed or undefined ranges raise InvalidQuery with the names that are known."""
+    table = SummedArea(synopsis_of(rows(10), 3))
+    for part in (Range("z", 0, 1), Range("a", 2, 1), Range("a", float("nan"), 1)):
+        with pytest.raises(InvalidQuery):
+            count_boxes(table, ((part,),), level=0.95, simultaneous=False)

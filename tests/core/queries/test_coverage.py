@@ -1,0 +1,139 @@
+"""Measured coverage meets the stated level, for every question, at strong and weak signal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.queries.boxes import Range
+from core.queries.clusters import assign, find_clusters
+from core.queries.denoise import CountsKind
+from core.queries.marginal import marginal
+from core.queries.moments import Estimate, Moments, moments
+from core.queries.quantile import quantile
+from core.queries.range_count import SummedArea, count_boxes
+from core.queries.uncertainty import Interval
+from tests.core.queries.worlds import DOMAIN, LEVEL, least_hits, noisy, rows, synopsis_of
+
+WORLDS = [("1", 600, 12), ("0.1", 600, 8), ("0.1", 40, 6), ("4", 300, 10)]
+BOXES = (
+    (Range("a", 2.3, 5.1),),
+    (Range("a", 2.0, 2.05), Range("b", -1, 1)),
+    (Range("a", upper=4), Range("b", lower=0)),
+    (),
+    (Range("b", 0.1, 0.2),),
+)
+
+
+def holds(interval: Interval, truth: float) -> bool:
+    return interval.low - 1e-9 <= truth <= interval.high + 1e-9
+
+
+@pytest.mark.parametrize(("epsilon", "size", "m"), WORLDS)
+def test_count_intervals_cover(epsilon: str, size: int, m: int) -> None:
+    """Each interval holds at its level, and simultaneous ones hold all together."""
+    exact = synopsis_of(rows(size), m)
+    truth = count_boxes(SummedArea(exact), BOXES, level=LEVEL, simultaneous=False).count
+    each, together = np.zeros(len(BOXES)), 0
+    for release in noisy(exact, epsilon):
+        table = SummedArea(release)
+        alone = count_boxes(table, BOXES, level=LEVEL, simultaneous=False)
+        each += (alone.low <= truth) & (truth <= alone.high)
+        joint = count_boxes(table, BOXES, level=LEVEL, simultaneous=True)
+        together += bool(((joint.low <= truth) & (truth <= joint.high)).all())
+    assert each.min() >= least_hits()
+    assert together >= least_hits()
+
+
+@pytest.mark.parametrize(("epsilon", "size", "m"), WORLDS)
+def test_marginal_intervals_cover(epsilon: str, size: int, m: int) -> None:
+    """The pointwise reach holds for each cell, the simultaneous one for all cells at once."""
+    exact = synopsis_of(rows(size), m)
+    truth = marginal(exact, ("b",), level=LEVEL, counts=CountsKind.RAW).counts
+    each, together = np.zeros(m), 0
+    for release in noisy(exact, epsilon):
+        found = marginal(release, ("b",), level=LEVEL, counts=CountsKind.RAW)
+        off = np.abs(found.counts - truth)
+        each += off <= found.reach
+        together += bool((off <= found.reach_all).all())
+    assert each.min() >= least_hits()
+    assert together >= least_hits()
+
+
+@pytest.mark.parametrize(("epsilon", "size", "m"), WORLDS)
+def test_quantile_intervals_cover_the_rows_themselves(epsilon: str, size: int, m: int) -> None:
+    """Their intervals include what the grid adds, so they hold for the quantiles of the rows."""
+    values = rows(size)
+    exact = synopsis_of(values, m)
+    for q in (0.1, 0.5, 0.9):
+        truth = float(np.quantile(values[:, 0], q, method="inverted_cdf"))
+        hits = sum(holds(quantile(release, "a", q, level=LEVEL).interval, truth) for release in noisy(exact, epsilon))
+        assert hits >= least_hits()
+
+
+def numbers(found: Moments) -> dict[str, Estimate]:
+    return {
+        "size": found.size,
+        "mean": found.attributes[0].mean,
+        "variance": found.attributes[1].variance,
+        "covariance": found.pairs[0].covariance,
+        "correlation": found.pairs[0].correlation,
+    }
+
+
+@pytest.mark.parametrize(("epsilon", "size", "m"), WORLDS)
+def test_moment_intervals_cover(epsilon: str, size: int, m: int) -> None:
+    """Ratios of noisy sums keep their level, also where the size can hardly be told from zero."""
+    exact = synopsis_of(rows(size), m)
+    truth = numbers(moments(exact, level=LEVEL))
+    hits = dict.fromkeys(truth, 0)
+    for release in noisy(exact, epsilon):
+        for name, found in numbers(moments(release, level=LEVEL)).items():
+            value = truth[name].value
+            assert value is not None
+            hits[name] += holds(found.interval, value)
+    assert min(hits.values()) >= least_hits(), hits
+
+
+def test_moments_of_the_grid_are_within_their_discretisation_of_the_rows() -> None:
+    """Half a cell is the most that a mean or a standard deviation moves by counting rows at cell centres."""
+    values = rows()
+    found = moments(synopsis_of(values, 7), level=LEVEL)
+    for x, attribute in enumerate(found.attributes):
+        assert attribute.mean.value is not None
+        assert attribute.variance.value is not None
+        assert abs(attribute.mean.value - values[:, x].mean()) <= attribute.discretisation
+        assert abs(attribute.variance.value**0.5 - values[:, x].std()) <= attribute.discretisation
+
+
+@pytest.mark.parametrize(("epsilon", "m"), [("1", 14), ("0.3", 10)])
+def test_cluster_intervals_cover(epsilon: str, m: int) -> None:
+    """The mean and number of the rows in a centre's region lie in their intervals at the stated level."""
+    rng = np.random.default_rng(2)
+    middles = np.array([[2.0, -2.0], [7.0, 3.0], [8.0, -3.0], [3.0, 3.0]])
+    exact = synopsis_of(middles[rng.integers(0, 4, 1000)] + rng.normal(0, 0.7, (1000, 2)), m)
+    cells, counts = DOMAIN.from_unit(exact.grid.centres()), exact.counts.astype(float)
+    draws, centre_hits, size_hits = 100, 0, 0
+    for release in noisy(exact, epsilon, draws):
+        found = find_clusters(release, 4, level=LEVEL, seed=0)
+        labels = assign(release, found, cells)
+        for i, cluster in enumerate(found.clusters):
+            region = labels == i
+            size = counts[region].sum()
+            mean = counts[region] @ cells[region] / max(size, 1.0)
+            size_hits += holds(cluster.size_interval, size)
+            centre_hits += holds(cluster.centre_intervals[0], mean[0])
+    assert centre_hits >= least_hits(4 * draws)
+    assert size_hits >= least_hits(4 * draws)
+
+
+def test_a_release_without_noise_gives_the_exact_answers() -> None:
+    """At epsilon 100 every answer agrees with the rows to the cell, and every interval has no width."""
+    values = rows()
+    exact = synopsis_of(values, 10)
+    table = SummedArea(exact)
+    for low, high in ((0, 10), (2, 5), (4, 4)):  # multiples of the cell width
+        found = count_boxes(table, ((Range("a", low, high),),), level=LEVEL, simultaneous=False)
+        inside = (values[:, 0] >= low) & ((values[:, 0] < high) | (high == 10))
+        assert found.count[0] == (inside.sum() if high > low else 0)
+        assert found.low[0] == found.high[0] == found.count[0]

