@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from core.domain import Domain
 from core.errors import InvalidQuery
 from core.grid import Grid
-
-Floats = NDArray[np.float64]
+from core.queries.uncertainty import STEPS, Floats, Sums
 
 
 class Range(NamedTuple):
@@ -60,12 +59,44 @@ class Edges:
 
     def power_sums(self, power: int) -> Floats:
         """For each box the sum over cells of (share of the cell inside)^power."""
-        whole = np.maximum(np.floor(self.high) - np.ceil(self.low), 0.0)
-        cut = (np.ceil(self.low) - self.low) ** power + (self.high - np.floor(self.high)) ** power
-        in_one_cell = np.ceil(self.high) - np.floor(self.low) <= 1.0
-        per_axis = np.where(in_one_cell, (self.high - self.low) ** power, whole + cut)
-        sums: Floats = per_axis.prod(axis=1)
+        shares, times = self._shares()
+        sums: Floats = (times * shares**power).sum(axis=1).prod(axis=1)
         return sums
+
+    def sums(self) -> Sums:
+        """The noise of each box."""
+        shares, _times = self._shares()
+        return Sums(
+            largest=shares.max(axis=1).prod(axis=1),
+            squares=self.power_sums(2),
+            fourths=self.power_sums(4),
+            steps=self._steps,
+        )
+
+    def _shares(self) -> tuple[Floats, Floats]:
+        """Per box and axis: shares of the cell it begins in, of whole cells, of the cell it ends in; and how many."""
+        in_one_cell = np.ceil(self.high) - np.floor(self.low) <= 1.0
+        whole = np.where(in_one_cell, 0.0, np.floor(self.high) - np.ceil(self.low))
+        first = np.where(in_one_cell, self.high - self.low, np.ceil(self.low) - self.low)
+        last = np.where(in_one_cell, 0.0, self.high - np.floor(self.high))
+        once = np.ones_like(whole)
+        return np.stack([first, (whole > 0) * 1.0, last], axis=1), np.stack([once, whole, once], axis=1)
+
+    def _steps(self, rows: NDArray[np.int64]) -> Floats:
+        """Cells by the size of their share in some of the boxes, one axis after the other, rounded up each time."""
+        shares, times = self._shares()
+        shares, times = shares[rows] / shares[rows].max(axis=1, keepdims=True), times[rows]
+        counted = np.zeros((len(rows), STEPS))
+        counted[:, -1] = 1.0
+        boxes = np.arange(len(rows))[:, None]
+        for x in range(shares.shape[2]):
+            wider = np.zeros_like(counted)
+            for part in range(3):
+                product = np.multiply.outer(shares[:, part, x], np.arange(1, STEPS + 1))
+                place = np.ceil(product - 1e-9).astype(np.int64) - 1
+                np.add.at(wider, (boxes, place), counted * times[:, part, x, None] * (place >= 0))
+            counted = wider
+        return counted
 
     def corners(self) -> tuple[NDArray[np.int64], Floats]:
         """For each box and axis four positions in a cumulative table, and what each counts for.

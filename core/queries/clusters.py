@@ -15,7 +15,7 @@ from core.errors import InvalidQuery
 from core.kmeans import kmeans, lloyd, nearest
 from core.queries.denoise import nonnegative
 from core.queries.moments import ratio_interval
-from core.queries.uncertainty import Floats, Interval, around, radius
+from core.queries.uncertainty import Floats, Interval, around, equal_radius
 from core.randomness import seeded
 from core.synopsis import Synopsis
 
@@ -129,7 +129,7 @@ def _describe(synopsis: Synopsis, cells: Floats, region: NDArray[np.int64], cent
         for x, a in enumerate(domain.attributes)
     )
     size = float(counts.sum())
-    reach = radius(epsilon, level, squares=len(region), fourths=len(region))
+    reach = equal_radius(epsilon, level, len(region))
     return Cluster(
         centre=tuple(own.tolist()),
         centre_intervals=intervals,

@@ -12,7 +12,7 @@ from core.errors import InvalidDomain, InvalidQuery
 from core.grid import Grid
 from core.noise import standard_deviation
 from core.queries.denoise import CountsKind, nonnegative
-from core.queries.uncertainty import Floats, radius
+from core.queries.uncertainty import Floats, equal_radius
 from core.synopsis import Synopsis
 
 
@@ -59,8 +59,8 @@ def marginal(synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts
         summed=summed,
         level=level,
         noise_sd=standard_deviation(epsilon) * summed**0.5,
-        reach=radius(epsilon, level, squares=summed, fourths=summed),
-        reach_all=radius(epsilon, each, squares=summed, fourths=summed),
+        reach=equal_radius(epsilon, level, summed),
+        reach_all=equal_radius(epsilon, each, summed),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.budget import Epsilon
 from core.queries.marginal import edges_of, raw_marginal
-from core.queries.uncertainty import Floats, Interval, around, radius
+from core.queries.uncertainty import Floats, Interval, around, equal_radius, radius
 from core.synopsis import Synopsis
 
 
@@ -59,7 +59,7 @@ def moments(synopsis: Synopsis, *, level: float) -> Moments:
     names = synopsis.domain.names
     size = float(synopsis.counts.sum())
     cells = synopsis.grid.cell_count
-    reach = radius(synopsis.histogram_epsilon, level, squares=cells, fourths=cells)
+    reach = equal_radius(synopsis.histogram_epsilon, level, cells)
     singles = tuple(_attribute(synopsis, x, level) for x in range(len(names)))
     pairs = tuple(
         _pair(synopsis, singles[x], singles[y], (x, y), level)
@@ -77,7 +77,10 @@ def _attribute(synopsis: Synopsis, x: int, level: float) -> AttributeMoments:
     mean = ratio(synopsis, counts, centres, level, bounds=(attribute.lower, attribute.upper))
     middle = mean.value if mean.value is not None else float(np.mean(centres))
     spread = (centres - middle) ** 2
-    variance = ratio(synopsis, counts, spread, level, bounds=(0.0, float(attribute.width**2 / 4)))
+    about = ratio(synopsis, counts, spread, level, bounds=(0.0, float(attribute.width**2 / 4)))
+    # Squares about a noisy mean are the variance and the square of its error, which the mean's own interval bounds.
+    lowest = max(0.0, about.interval.low - _error(mean, middle) ** 2)
+    variance = Estimate(about.value, Interval(level=level, low=lowest, high=about.interval.high))
     return AttributeMoments(name=attribute.name, mean=mean, variance=variance, discretisation=half)
 
 
@@ -94,7 +97,10 @@ def _pair(
     product = np.multiply.outer(u, v).ravel()
     widths = [synopsis.domain.attributes[x].width for x in axes]
     most = float(widths[0] * widths[1] / 4)
-    covariance = ratio(synopsis, counts, product, level, bounds=(-most, most))
+    about = ratio(synopsis, counts, product, level, bounds=(-most, most))
+    slack = _error(first.mean, first.mean.value) * _error(second.mean, second.mean.value)
+    low, high = max(-most, about.interval.low - slack), min(most, about.interval.high + slack)
+    covariance = Estimate(about.value, Interval(level=level, low=low, high=high))
     return PairMoments(
         names=names,
         covariance=covariance,
@@ -122,12 +128,7 @@ def _correlation(
     rho = float(np.clip(covariance.value / sqrt(first.variance.value * second.variance.value), -1.0, 1.0))
     slope = np.multiply.outer(s, t) - rho / 2 * np.add.outer(s**2, t**2)
     summed = synopsis.grid.cell_count // slope.size
-    noise = radius(
-        synopsis.histogram_epsilon,
-        level,
-        squares=summed * float((slope**2).sum()),
-        fourths=summed * float((slope**4).sum()),
-    )
+    noise = radius(synopsis.histogram_epsilon, level, slope, summed)
     reach = noise / float(counts.sum())
     return Estimate(rho, Interval(level=level, low=max(-1.0, rho - reach), high=min(1.0, rho + reach)))
 
@@ -156,19 +157,32 @@ def ratio_interval(
     everything = Interval(level=level, low=bounds[0], high=bounds[1])
     if A <= 0.0:
         return everything
-    offsets = weights - np.clip(B / A, *bounds)
-    squares = summed * float((offsets**2).sum())
-    if squares == 0.0:  # one cell: the ratio is its own place, whatever the noise
+    if np.ptp(weights) == 0.0:  # one place: the ratio is that place, whatever the noise
         return Interval(level=level, low=float(weights[0]), high=float(weights[0]))
-    k = radius(epsilon, level, squares=squares, fourths=summed * float((offsets**4).sum())) ** 2 / squares * summed
-    a = A**2 - k * len(weights)
-    b = A * B - k * float(weights.sum())
-    c = B**2 - k * float((weights**2).sum())
-    if a <= 0.0:
-        return everything
-    root = sqrt(max(0.0, b**2 - a * c))  # never negative here, since theta = B / A is always kept; but for rounding
-    low, high = (float(np.clip(end, *bounds)) for end in ((b - root) / a, (b + root) / a))
-    return Interval(level=level, low=low, high=high)
+
+    def kept(middles: tuple[float, ...]) -> Interval:
+        # The radius in standard deviations depends a little on theta: the widest of those asked for serves all.
+        offsets = [weights - middle for middle in middles]
+        k = max(radius(epsilon, level, o, summed) ** 2 / float((o**2).sum()) for o in offsets)
+        a = A**2 - k * len(weights)
+        if a <= 0.0:
+            return everything
+        b = A * B - k * float(weights.sum())
+        c = B**2 - k * float((weights**2).sum())
+        root = sqrt(max(0.0, b**2 - a * c))  # not negative, since theta = B / A is always kept; but for rounding
+        low, high = (float(np.clip(end, *bounds)) for end in ((b - root) / a, (b + root) / a))
+        return Interval(level=level, low=low, high=high)
+
+    middle = float(np.clip(B / A, *bounds))
+    first = kept((middle,))
+    return kept((middle, first.low, first.high))
+
+
+def _error(mean: Estimate, middle: float | None) -> float:
+    """How far a mean may be from where it was taken to be."""
+    if middle is None:
+        return mean.interval.high - mean.interval.low
+    return max(mean.interval.high - middle, middle - mean.interval.low)
 
 
 def _centres(synopsis: Synopsis, x: int) -> Floats:

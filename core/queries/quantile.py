@@ -9,7 +9,7 @@ import numpy as np
 from core.errors import InvalidQuery
 from core.queries.denoise import nonnegative
 from core.queries.marginal import edges_of, raw_marginal
-from core.queries.uncertainty import Interval, radii
+from core.queries.uncertainty import Floats, Interval, Sums, by_steps, radii
 from core.synopsis import Synopsis
 
 
@@ -56,10 +56,8 @@ def _kept_cells(synopsis: Synopsis, counts: np.ndarray, q: float, level: float) 
     per_slab = synopsis.grid.cell_count // m
     below = np.concatenate([[0], np.cumsum(counts)])
     statistic = (1 - q) * below - q * (below[-1] - below)
-    position = np.arange(m + 1)
-    squares = per_slab * (position * (1 - q) ** 2 + (m - position) * q**2)
-    fourths = per_slab * (position * (1 - q) ** 4 + (m - position) * q**4)
-    reach = radii(synopsis.histogram_epsilon, level, squares=squares, fourths=fourths)
+    position = np.arange(m + 1, dtype=np.float64)
+    reach = radii(synopsis.histogram_epsilon, level, _edge_sums(q, per_slab * position, per_slab * (m - position)))
     may_begin = statistic - reach <= 0  # the quantile may lie at or above this edge
     may_end = statistic + reach >= 0  # … at or below this edge
     may_begin[0] = may_end[-1] = True
@@ -67,6 +65,18 @@ def _kept_cells(synopsis: Synopsis, counts: np.ndarray, q: float, level: float) 
     if not len(kept):  # the two tests contradict one another: keep every cell either of them allows
         kept = np.flatnonzero(may_begin[:-1] | may_end[1:])
     return int(kept[0]), int(kept[-1])
+
+
+def _edge_sums(q: float, below: Floats, above: Floats) -> Sums:
+    """The noise of D at each edge: so many cells of weight 1 - q, so many of weight q."""
+    weights, cells = np.array([1 - q, q]), np.stack([below, above], axis=1)
+    largest = ((cells > 0) * weights).max(axis=1)
+    return Sums(
+        largest=largest,
+        squares=cells @ weights**2,
+        fourths=cells @ weights**4,
+        steps=lambda rows: np.stack([by_steps(np.minimum(weights / largest[i], 1.0), cells[i]) for i in rows.tolist()]),
+    )
 
 
 def _value(weights: np.ndarray, edges: np.ndarray, q: float) -> tuple[float, int]:

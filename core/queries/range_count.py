@@ -69,16 +69,16 @@ def count_boxes(table: SummedArea, boxes: tuple[Box, ...], *, level: float, simu
     epsilon = synopsis.histogram_epsilon
     edges = Edges.of(boxes, synopsis.domain, synopsis.grid)
     count = table.sums(edges)
-    squares = edges.power_sums(2)
+    sums = edges.sums()
     each = 1.0 - (1.0 - level) / len(boxes) if simultaneous else level
-    reach = radii(epsilon, each, squares=squares, fourths=edges.power_sums(4))
+    reach = radii(epsilon, each, sums)
     return RangeCounts(
         level=level,
         simultaneous=simultaneous,
         count=count,
         low=count - reach,
         high=count + reach,
-        noise_sd=standard_deviation(epsilon) * np.sqrt(squares),
+        noise_sd=standard_deviation(epsilon) * np.sqrt(sums.squares),
         without_cut=table.sums(edges.inner()),
         with_cut=table.sums(edges.outer()),
     )

@@ -2,21 +2,24 @@
 
 A noisy count is t + Z with Z discrete Laplace, independent from cell to cell, so a sum over cells with weights w_j is
 off by S = sum of w_j Z_j, whose law is known whatever the data. What is wanted is its radius: the r with
-P(|S| <= r) >= level.
+P(|S| <= r) >= level. Three ways to it, the first that fits:
 
-- n cells of weight 1: S is a sum of n independent draws. Its law is computed, not approximated: the characteristic
-  function of Z to the power n, inverted by a Fourier transform.
-- Fractional weights (a box that cuts cells): S has variance s^2 sum w^2 and the kurtosis of a sum of
-  n' = (sum w^2)^2 / sum w^4 equal terms. The standardised radius changes little between such sums, so it is read off
-  the exact ones at the whole numbers around n', the larger of the two. With all weights 1 this is the exact one.
-- From _MANY effective cells on, the normal law: the exact radius is then within 0.1 % of it.
+- Few cells, all of one weight: S is a sum of n independent draws. Its law is computed, not approximated: the
+  characteristic function of Z to the power n, inverted by a Fourier transform.
+- Few cells of different weights (a box that cuts cells, a mean): the same on a lattice. Weights are rounded up to 32nds
+  of the largest, so the radius comes out a little wide, and the law of the rounded sum is computed as above.
+- Many cells: the normal law, corrected for the kurtosis of S (Cornish and Fisher) and widened by half the largest
+  weight, because S jumps. "Many" grows with epsilon: what counts is how many cells have any noise.
+
+Beyond the precision of a Fourier transform (levels within 10^-9 of one) Chernoff's bound takes over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, floor, sqrt
+from math import ceil, exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +30,14 @@ from core.noise import standard_deviation
 
 Floats = NDArray[np.float64]
 DEFAULT_LEVEL = 0.95
-_MANY = 1024
-# Below this epsilon the standardised law is that of the limit to four digits, and its table would only grow longer.
-_FINEST = Epsilon.parse("0.05")
+STEPS = 32  # weights are rounded up to this many steps of the largest
+
+_MANY = 32  # Laplace draws whose sum is close enough to normal for the correction to do the rest
+_SMALLEST_TAIL = 1e-9
+_AT_ONCE = 2**21
+# Below these epsilons the standardised law is that of the limit, and its table would only grow longer.
+_FINEST_EQUAL = Epsilon.parse("0.05")
+_FINEST_MIXED = Epsilon.parse("0.25")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,54 +49,118 @@ class Interval:
     high: float
 
 
-def radius(epsilon: Epsilon, level: float, *, squares: float, fourths: float) -> float:
-    """The least r (or a little more) with P(|S| <= r) >= level; squares = sum of w^2, fourths = sum of w^4."""
-    if squares <= 0.0:
-        return 0.0
-    effective = squares**2 / fourths
-    reach = standard_deviation(epsilon) * sqrt(squares) * _standard(epsilon, level, effective)
-    # The law has atoms exactly at the radius, and rounding must not leave them outside: a whole radius stays whole, any
-    # other is widened by more than the rounding of sums can take away.
-    whole = round(reach)
-    return float(whole) if abs(reach - whole) <= 1e-9 * max(1, whole) else reach * (1.0 + 1e-9)
-
-
-def radii(epsilon: Epsilon, level: float, *, squares: Floats, fourths: Floats) -> Floats:
-    """`radius` for many sums: those of many cells all at once, the others one by one."""
-    reach = standard_deviation(epsilon) * normal_radius(level) * np.sqrt(squares) * (1.0 + 1e-9)
-    for i in np.flatnonzero(squares**2 < _MANY * fourths).tolist():
-        reach[i] = radius(epsilon, level, squares=float(squares[i]), fourths=float(fourths[i]))
-    return reach
-
-
-def _standard(epsilon: Epsilon, level: float, effective: float) -> float:
-    """The radius in standard deviations of a sum of so many effective cells."""
-    if effective >= _MANY:
-        return normal_radius(level)
-    around_it = {max(1, floor(effective + 1e-9)), max(1, ceil(effective - 1e-9))}
-    return max(standard_radius(epsilon, level, n) for n in around_it)
-
-
-@lru_cache(maxsize=4096)
-def normal_radius(level: float) -> float:
-    """The radius of a normal law in standard deviations."""
-    return float(ndtri(0.5 + level / 2))
-
-
 def around(value: float, reach: float, level: float) -> Interval:
     """value - reach to value + reach."""
     return Interval(level=level, low=value - reach, high=value + reach)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Many weighted sums of cells: for each its largest weight, its sums of w^2 and w^4, and its weights by size.
+
+    `steps(rows)` tells for some of the sums how many cells have a weight of 1, 2, … STEPS steps of its largest, rounded
+    up. It is asked only of sums of few cells of different weights.
+    """
+
+    largest: Floats
+    squares: Floats
+    fourths: Floats
+    steps: Callable[[NDArray[np.int64]], Floats]
+
+
+def radius(epsilon: Epsilon, level: float, weights: Floats, times: float | Floats = 1.0) -> float:
+    """The least r (or a little more) with P(|S| <= r) >= level; each weight stands for `times` cells."""
+    sizes = np.abs(weights).ravel()
+    counts = np.broadcast_to(times, weights.shape).ravel()
+    largest = float(sizes.max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    sums = Sums(
+        largest=np.array([largest]),
+        squares=np.array([(counts * sizes**2).sum()]),
+        fourths=np.array([(counts * sizes**4).sum()]),
+        steps=lambda _: by_steps(sizes / largest, counts)[None],
+    )
+    return float(radii(epsilon, level, sums)[0])
+
+
+def equal_radius(epsilon: Epsilon, level: float, cells: int) -> float:
+    """The radius of a plain sum of so many cells."""
+    return radius(epsilon, level, np.ones(1), float(cells))
+
+
+def by_steps(shares: Floats, times: Floats) -> Floats:
+    """How many cells have a weight of 1, 2, … STEPS steps, for weights between 0 and 1."""
+    steps = np.ceil(shares * STEPS - 1e-9).astype(np.int64)
+    return np.bincount(steps, weights=times, minlength=STEPS + 1)[1:].astype(np.float64)
+
+
+def radii(epsilon: Epsilon, level: float, sums: Sums) -> Floats:
+    """The radius of each of many sums."""
+    reach = np.zeros(len(sums.squares))
+    some = np.flatnonzero(sums.squares > 0.0)
+    largest, squares, fourths = sums.largest[some], sums.squares[some], sums.fourths[some]
+    cells = squares / largest**2  # as many of the largest weight have the same variance
+    if 1.0 - level < _SMALLEST_TAIL:
+        found = _chernoff(epsilon, 1.0 - level, cells)
+    else:
+        effective = squares**2 / fourths
+        found = _many(epsilon, level, cells, effective)
+        few = effective < _MANY * _kurtosis(epsilon) / 3.0
+        equal = few & (effective <= cells * (1.0 + 1e-12))  # never below `cells`, and there if all weights are equal
+        for i in np.flatnonzero(equal).tolist():
+            found[i] = _equal(epsilon, level, round(cells[i]))
+        mixed = np.flatnonzero(few & ~equal)
+        if len(mixed):
+            found[mixed] = _mixed(epsilon, level, cells[mixed], sums.steps(some[mixed]))
+    # The law has atoms exactly at the radius, and the rounding of sums must not leave them outside.
+    reach[some] = found * largest * (1.0 + 1e-9)
+    return reach
+
+
+def _kurtosis(epsilon: Epsilon) -> float:
+    """Excess kurtosis of Z: 3 as for Laplace when epsilon is small, large when Z is nearly always 0."""
+    p = exp(-float(epsilon))
+    return (p * p + 4.0 * p + 1.0) / (2.0 * p)
+
+
+def _many(epsilon: Epsilon, level: float, cells: Floats, effective: Floats) -> Floats:
+    """The normal radius with the first Cornish-Fisher term for kurtosis, and half a jump."""
+    z = float(ndtri(0.5 + level / 2))
+    corrected = z + max(z**3 - 3.0 * z, 0.0) / 24.0 * _kurtosis(epsilon) / effective
+    wide: Floats = standard_deviation(epsilon) * np.sqrt(cells) * corrected + 0.5
+    return wide
+
+
+def _chernoff(epsilon: Epsilon, tail: float, cells: Floats) -> Floats:
+    """P(|S| > r) <= 2 exp(-t r) E exp(t S), for the best of some t.
+
+    log E exp(t w Z) <= w^2 log E exp(t Z) for weights up to 1, since all cumulants of Z are positive or zero: so only
+    the sum of squared weights enters.
+    """
+    p = exp(-float(epsilon))
+    t = float(epsilon) * np.arange(1, 32) / 32
+    growth = -np.log1p(-p * (np.exp(t) + np.exp(-t) - 2.0) / (1.0 - p) ** 2)
+    bound: Floats = ((np.log(2.0 / max(tail, 1e-300)) + cells[:, None] * growth) / t).min(axis=1)
+    return bound
+
+
+def _equal(epsilon: Epsilon, level: float, n: int) -> float:
+    """The radius of a sum of n draws: whole, where it is not scaled from a larger epsilon."""
+    law = max(epsilon, _FINEST_EQUAL)
+    found = _standard(law, level, n)
+    return (found + 0.5) * _scale(epsilon, law) if epsilon < law else found
+
+
+def _scale(epsilon: Epsilon, law: Epsilon) -> float:
+    """What a radius at the epsilon of a computed law is multiplied with for a smaller one."""
+    return standard_deviation(epsilon) / standard_deviation(law)
+
+
 @lru_cache(maxsize=4096)
-def standard_radius(epsilon: Epsilon, level: float, n: int) -> float:
-    """The radius of a sum of n draws in units of its standard deviation, from the exact law."""
-    law_epsilon = max(epsilon, _FINEST)
-    upper = tail_of_sum(law_epsilon, n)
-    # upper[r] = P(|S| > r): the first r at which it is small enough; entries beyond the array are smaller still.
-    r = int(np.argmax(upper <= 1.0 - level + 1e-12))
-    spread = standard_deviation(law_epsilon) * sqrt(n)
-    return r / spread if spread > 0 else 0.0
+def _standard(epsilon: Epsilon, level: float, n: int) -> int:
+    # tail[r] = P(|S| > r): the first r at which it is small enough; entries beyond the array are smaller still.
+    return int(np.argmax(tail_of_sum(epsilon, n) <= 1.0 - level + 1e-12))
 
 
 @lru_cache(maxsize=64)
@@ -97,12 +169,51 @@ def tail_of_sum(epsilon: Epsilon, n: int) -> Floats:
     spread = standard_deviation(epsilon) * sqrt(n)
     reach = ceil(40 / float(epsilon) + 12 * spread) + 2  # beyond it less than 10^-15 is left
     length = 1 << (2 * reach).bit_length()
-    p = np.exp(-float(epsilon))
-    angles = 2 * np.pi * np.arange(length // 2 + 1) / length
-    # |1 - p exp(i t)|^2 = (1 - p)^2 + 4 p sin(t / 2)^2, written so that small p and small t lose no digits
-    characteristic = (1.0 / (1.0 + 4 * p * np.sin(angles / 2) ** 2 / (1 - p) ** 2)) ** n
-    law = np.fft.irfft(characteristic, n=length)[: length // 2]
-    inside = law[0] + 2 * np.concatenate([[0.0], np.cumsum(law[1:])])
-    tail: Floats = np.clip(1.0 - inside, 0.0, 1.0)
+    tail: Floats = _tails(np.full((1, 1), float(n)), _exponents(epsilon, length, 1), length)[0]
     tail.flags.writeable = False
     return tail
+
+
+def _mixed(epsilon: Epsilon, level: float, cells: Floats, steps: Floats) -> Floats:
+    """The radii of sums of different weights, in units of the largest, from the law of the rounded sums."""
+    law = max(epsilon, _FINEST_MIXED)
+    # The law is computed on a circle; what lies beyond half of it must not matter beside the tail that is asked for.
+    rounded = np.maximum(cells, steps @ (np.arange(1, STEPS + 1) / STEPS) ** 2)
+    reach = STEPS * _chernoff(law, (1.0 - level) * 1e-3, rounded) + STEPS
+    lengths = 1 << np.ceil(np.log2(2.0 * reach)).astype(np.int64)
+    found = np.empty(len(cells))
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        exponents = _exponents(law, length, STEPS)
+        for start in range(0, len(rows), max(1, _AT_ONCE // length)):
+            part = rows[start : start + max(1, _AT_ONCE // length)]
+            tails = _tails(steps[part], exponents, length)
+            least = np.argmax(tails <= 1.0 - level + 1e-12, axis=1)
+            found[part] = (
+                np.where(least > 0, 1.005 * least + 1, 0) / STEPS
+            )  # a little more, for jumps that rounding moved
+    if epsilon < law:  # the jumps of the law do not scale: half a one more
+        found = (found + 0.5) * _scale(epsilon, law)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _exponents(epsilon: Epsilon, length: int, steps: int) -> Floats:
+    """-log E exp(i a v Z) for v = 1 … steps and the angles a of a transform of this length.
+
+    E exp(i a Z) = (1 - p)^2 / |1 - p exp(i a)|^2 with |1 - p exp(i a)|^2 = (1 - p)^2 + 4 p sin(a / 2)^2, written so
+    that small p and small angles lose no digits.
+    """
+    p = exp(-float(epsilon))
+    angles = 2 * np.pi * np.arange(length // 2 + 1) / length
+    sines = np.sin(np.multiply.outer(np.arange(1, steps + 1), angles / 2))
+    exponents: Floats = np.log1p(4 * p * sines**2 / (1 - p) ** 2)
+    exponents.flags.writeable = False
+    return exponents
+
+
+def _tails(times: Floats, exponents: Floats, length: int) -> Floats:
+    """P(|S| > r) for r = 0, 1, 2, … steps, for each row of `times`: how many draws have a weight of 1, 2, … steps."""
+    law = np.fft.irfft(np.exp(-(times @ exponents)), n=length, axis=1)[:, : length // 2]
+    law[:, 1:] *= 2.0
+    return np.clip(1.0 - np.cumsum(law, axis=1), 0.0, 1.0)
