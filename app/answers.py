@@ -23,7 +23,7 @@ from app.ledger import State
 from app.service import Service
 from app.tables import answers
 from core.canonical import canonical_json
-from core.queries.range_count import SummedArea
+from core.queries.range_count import RangeTable, range_table
 from core.synopsis import Synopsis
 
 # Raise it with any change that can change a byte of an answer.
@@ -33,21 +33,24 @@ _RELEASES = 100_000  # remembered by name; a few hundred bytes each
 
 
 class Prepared:
-    """A synopsis in memory, with the cumulative counts that every range count needs, made when first asked for."""
+    """A synopsis in memory, with the table that every range count needs, made when first asked for."""
 
     def __init__(self, synopsis: Synopsis) -> None:
         self.synopsis = synopsis
         self.digest = synopsis.digest
 
     @cached_property
-    def summed_area(self) -> SummedArea:
-        """Cumulative counts."""
-        return SummedArea(self.synopsis)
+    def table(self) -> RangeTable:
+        """What range counts are read from."""
+        return range_table(self.synopsis)
 
     @property
     def weight(self) -> int:
         """Bytes that it may hold."""
-        return 16 * self.synopsis.grid.cell_count
+        synopsis = self.synopsis
+        if synopsis.cells is None:
+            return 16 * synopsis.grid.cell_count
+        return 8 * (3 + synopsis.grid.dimensions) * len(synopsis.cells) + 1024
 
 
 @dataclass(frozen=True, slots=True)

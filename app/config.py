@@ -56,12 +56,20 @@ class Settings(BaseSettings):
     max_budget: Annotated[str, AfterValidator(_decimal_epsilon)] = Field(
         default="20", description="The most epsilon that registration and grants together may give one dataset."
     )
-    max_cells: int = Field(default=4_000_000, ge=1, le=2**28, description="The most cells a grid may have.")
+    max_cells: int = Field(
+        default=4_000_000,
+        ge=1,
+        le=2**28,
+        description="The most cells of a grid; from four attributes on, a larger one is released with a threshold.",
+    )
     max_upload_bytes: int = Field(default=8 * GIB, ge=1, description="The most bytes an upload may have as sent.")
     max_inflated_bytes: int = Field(
         default=32 * GIB, ge=1, description="The most bytes an upload may have once decompressed."
     )
     max_upload_rows: int = Field(default=10**9, ge=1, description="The most rows an upload may have.")
+    max_wide_rows: int = Field(
+        default=20_000_000, ge=1, description="The most rows an upload for four or more attributes may have."
+    )
     max_upload_columns: int = Field(default=4096, ge=1, description="The most columns an upload may have.")
     upload_memory_bytes: int = Field(
         default=64 * MIB,

@@ -14,8 +14,9 @@ from core.errors import InvalidQuery
 from core.queries.boxes import Box, Range
 from core.queries.clusters import Clusters, assign, find_clusters, scan
 from core.queries.denoise import CountsKind
-from core.queries.marginal import marginal
-from core.queries.moments import Estimate, moments
+from core.queries.estimates import Estimate
+from core.queries.marginal import Marginal, marginal
+from core.queries.moments import moments
 from core.queries.quantile import quantile
 from core.queries.range_count import RangeCounts, count_boxes
 from core.queries.uncertainty import Interval
@@ -44,7 +45,7 @@ def ask_count(where: Sequence[str], level: float) -> Question:
     box = parse_box(where)
 
     def answer(prepared: Prepared) -> Mapping[str, Any]:
-        found = count_boxes(prepared.summed_area, (box,), level=level, simultaneous=False)
+        found = count_boxes(prepared.table, (box,), level=level, simultaneous=False)
         return {
             "count": float(found.count[0]),
             "interval": {"level": level, "low": float(found.low[0]), "high": float(found.high[0])},
@@ -60,7 +61,7 @@ def ask_counts(boxes: Sequence[Sequence[str]], level: float, simultaneous: bool)
     parsed = tuple(parse_box(where) for where in boxes)
 
     def answer(prepared: Prepared) -> Mapping[str, Any]:
-        return _columns(count_boxes(prepared.summed_area, parsed, level=level, simultaneous=simultaneous))
+        return _columns(count_boxes(prepared.table, parsed, level=level, simultaneous=simultaneous))
 
     return Question("counts", {"boxes": len(boxes), "level": level, "simultaneous": simultaneous}, answer)
 
@@ -84,11 +85,26 @@ def ask_marginal(attributes: Sequence[str], level: float, counts: CountsKind) ->
             "attributes": [{"name": a.name, "edges": found.edges(a)} for a in found.domain.attributes],
             "counts": found.counts.reshape((found.grid.cells_per_axis,) * found.grid.dimensions),
             "noise_sd": found.noise_sd,
-            "reach": {"level": level, "each": found.reach, "all": found.reach_all},
+            **reach_or_bounds(found),
         }
 
     parameters = {"attributes": list(attributes), "level": level, "counts": counts.value}
     return Question("marginal", parameters, answer)
+
+
+def reach_or_bounds(found: Marginal) -> Mapping[str, Any]:
+    """One reach for all cells, or, where a threshold left cells out, bounds for each."""
+    level = found.level
+    if found.bounds is None or found.bounds_all is None:
+        return {"reach": {"level": level, "each": found.reach, "all": found.reach_all}, "bounds": None}
+    each, together = (
+        {
+            end: side.reshape((found.grid.cells_per_axis,) * found.grid.dimensions)
+            for end, side in zip(("low", "high"), pair, strict=True)
+        }
+        for pair in (found.bounds, found.bounds_all)
+    )
+    return {"reach": None, "bounds": {"level": level, "each": each, "all": together}}
 
 
 def ask_quantiles(attribute: str, qs: Sequence[float], level: float) -> Question:

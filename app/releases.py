@@ -108,6 +108,7 @@ def _limits(settings: Settings) -> Limits:
         max_bytes=settings.max_upload_bytes,
         max_inflated_bytes=settings.max_inflated_bytes,
         max_rows=settings.max_upload_rows,
+        max_wide_rows=settings.max_wide_rows,
         max_columns=settings.max_upload_columns,
         buffer_bytes=settings.upload_memory_bytes,
         spool_bytes=settings.max_spool_bytes,

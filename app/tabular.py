@@ -43,21 +43,27 @@ _MEDIA_TYPES = {
 
 
 def cells(synopsis: Synopsis) -> Iterator[pa.RecordBatch]:
-    """Every cell with its box in the attributes' own units and its noisy count."""
+    """Every cell, or every listed one, with its box in the attributes' own units and its noisy count."""
     grid, domain = synopsis.grid, synopsis.domain
     edges = [edges_of(attribute, grid.cells_per_axis) for attribute in domain.attributes]
-    for start in range(0, grid.cell_count, _CELLS_AT_ONCE):
-        numbers = np.arange(start, min(start + _CELLS_AT_ONCE, grid.cell_count))
-        places = np.unravel_index(numbers, (grid.cells_per_axis,) * grid.dimensions)
+    for start in range(0, len(synopsis.counts), _CELLS_AT_ONCE):
+        counts = synopsis.counts[start : start + _CELLS_AT_ONCE]
+        numbers = (
+            np.arange(start, start + len(counts)) if synopsis.cells is None else synopsis.cells[start:][: len(counts)]
+        )
+        places = grid.places(numbers).T
         ends = [edge[place + step] for edge, place in zip(edges, places, strict=True) for step in (0, 1)]
-        columns = [*(pa.array(end) for end in ends), pa.array(synopsis.counts[numbers])]
+        columns = [*(pa.array(end) for end in ends), pa.array(counts)]
         yield pa.RecordBatch.from_arrays(columns, schema=cell_schema(synopsis))
 
 
 def cell_schema(synopsis: Synopsis) -> pa.Schema:
     """The columns of `cells`; the digest goes with the file where the form has room for it."""
     ends = [(f"{name}_{end}", pa.float64()) for name in synopsis.domain.names for end in ("lower", "upper")]
-    return pa.schema([*ends, ("count", pa.int64())], metadata={"synopsis_digest": synopsis.digest})
+    metadata = {"synopsis_digest": synopsis.digest}
+    if synopsis.threshold is not None:
+        metadata["threshold"] = str(synopsis.threshold)
+    return pa.schema([*ends, ("count", pa.int64())], metadata=metadata)
 
 
 def row_schema(names: tuple[str, ...]) -> pa.Schema:

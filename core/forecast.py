@@ -26,7 +26,7 @@ class Forecast:
     plan: Plan
     cell_sd: float
     cell_error: int
-    count_error: float
+    count_error: float | None
     size_sd: float | None
     expected_deviation: float
     epsilon_low: float
@@ -61,13 +61,18 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
         expected_deviation=plan.expected_deviation,
         epsilon_low=low,
         epsilon_high=high,
-        memory_bytes=_BYTES_PER_CELL * plan.grid.cell_count,
+        memory_bytes=_BYTES_PER_CELL * (plan.grid.cell_count if plan.threshold is None else plan.size),
         warnings=tuple(_warnings(plan, low, high)),
     )
 
 
-def _count_error(plan: Plan) -> float:
-    """95 % of typical range counts are off by at most this, by noise: a sum over a quarter of the cells, normal."""
+def _count_error(plan: Plan) -> float | None:
+    """95 % of typical range counts are off by at most this, by noise: a sum over a quarter of the cells, normal.
+
+    With a threshold it depends on how many cells survive, which nobody knows before.
+    """
+    if plan.threshold is not None:
+        return None
     cells = ceil(TYPICAL_SHARE * plan.grid.cell_count)
     return _Z95 * standard_deviation(plan.order.histogram_epsilon) * sqrt(cells)
 
@@ -75,6 +80,12 @@ def _count_error(plan: Plan) -> float:
 def _warnings(plan: Plan, low: float, high: float) -> Iterator[str]:
     order, m = plan.order, plan.grid.cells_per_axis
     epsilon = float(order.histogram_epsilon)
+    if plan.threshold is not None:
+        yield (
+            f"The grid has {plan.grid.cell_count:,} cells, more than can be kept: only cells with a noisy count "
+            f"of at least {plan.threshold} are released. Clusters, rows and marginals keep their use, but a count over "
+            "a small range may miss rows. Choose fewer attributes, or raise the limit on cells, for every cell."
+        )
     if m < plan.wanted:
         yield f"The limit on cells allows {m} per axis where the rule wants {plan.wanted}: answers will be coarser."
     if m > plan.wanted:
@@ -112,12 +123,15 @@ def epsilon_for_count_error(order: Order, *, count_error: float, max_cells: int)
             found = forecast(replace(order, epsilon=Epsilon(nano)), max_cells=max_cells)
         except TooManyCells:
             return True  # more epsilon than the limit on cells allows; checked again at the end
-        return found is not None and found.count_error <= count_error
+        return found is not None and found.count_error is not None and found.count_error <= count_error
 
     low, high = 1, 2  # not 1: an estimate could not share a single billionth
     while not enough(high):
         if high == MAX_EPSILON.nano:
-            raise InvalidOrder(f"No epsilon up to {MAX_EPSILON} brings the error of a typical count down to that.")
+            raise InvalidOrder(
+                f"No epsilon up to {MAX_EPSILON} brings the error of a typical count down to that on a grid that keeps "
+                "every cell."
+            )
         low, high = high, min(2 * high, MAX_EPSILON.nano)
     while high - low > 1:
         middle = (low + high) // 2

@@ -43,7 +43,15 @@ class Grid:
         """The m interval centres of every axis."""
         return (2.0 * np.arange(self.cells_per_axis) + 1.0) / self.cells_per_axis - 1.0
 
-    def centres(self) -> NDArray[np.float64]:
-        """The M cell centres, one row per cell in the order of the counts."""
-        indices = np.indices((self.cells_per_axis,) * self.dimensions).reshape(self.dimensions, -1)
-        return self.axis_centres()[indices].T
+    def places(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where some cells lie: for each a row with its number on every axis."""
+        found = np.empty((len(cells), self.dimensions), dtype=np.int64)
+        rest = cells
+        for axis in reversed(range(self.dimensions)):
+            rest, found[:, axis] = np.divmod(rest, self.cells_per_axis)
+        return found
+
+    def centres(self, cells: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """The centres of some cells, or of all M in the order of the counts, one row per cell."""
+        wanted = np.arange(self.cell_count) if cells is None else cells
+        return self.axis_centres()[self.places(wanted)]

@@ -1,4 +1,8 @@
-"""count(records, grid): the exact, and therefore private, number of records per cell. Counts of batches add up."""
+"""The exact, and therefore private, number of records per cell. Counts of batches add up.
+
+`Counts` has a number for every cell; `OccupiedCounts` has one for each cell that holds a record, for grids that are too
+large for that.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +46,47 @@ class Counts:
 
     def __repr__(self) -> str:
         return "Counts(…)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Counts are private: they leave a release only with noise added.")
+
+
+_MERGE_AT = 2**20  # cells that wait to be merged: a few batches, so that a merge is worth its while
+
+
+class OccupiedCounts:
+    """Exact records per cell on a grid of any size: only cells that hold one. Private like Counts."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self._cells = np.empty(0, dtype=np.int64)
+        self._numbers = np.empty(0, dtype=np.int64)
+        self._waiting: list[NDArray[np.int64]] = []
+        self._waiting_cells = 0
+
+    def add(self, records: Records) -> None:
+        """Count one more batch, in place: each record raises exactly one cell by one."""
+        self._waiting.append(cell_indices(records, self.grid))
+        self._waiting_cells += len(records)
+        if self._waiting_cells >= max(_MERGE_AT, len(self._cells)):  # so that all merges together cost n log n
+            self._merge()
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(cells, numbers): every cell that holds a record, ascending, and how many it holds."""
+        self._merge()
+        return self._cells, self._numbers
+
+    def _merge(self) -> None:
+        cells = np.concatenate([self._cells, *self._waiting])
+        numbers = np.concatenate([self._numbers, np.ones(self._waiting_cells, dtype=np.int64)])
+        self._cells, place = np.unique(cells, return_inverse=True)
+        merged = np.zeros(len(self._cells), dtype=np.int64)
+        np.add.at(merged, place, numbers)
+        self._numbers = merged
+        self._waiting, self._waiting_cells = [], 0
+
+    def __repr__(self) -> str:
+        return "OccupiedCounts(…)"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Counts are private: they leave a release only with noise added.")

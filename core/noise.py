@@ -65,8 +65,8 @@ class Digit:
             return 1 << bits
         for places in count_from(bits // 3 + 24, 24):
             one: int = 10**places
-            x_low, x_high = _exp_bounds(self.rate_nano * (k + 1), places)
-            y_low, y_high = _exp_bounds(self.rate_nano * self.size, places) if self.size is not None else (0, 0)
+            x_low, x_high = exp_bounds(self.rate_nano * (k + 1), places)
+            y_low, y_high = exp_bounds(self.rate_nano * self.size, places) if self.size is not None else (0, 0)
             low: int = ((one - x_high) << bits) // (one - y_low)
             high = ((one - x_low) << bits) // (one - y_high)
             if low == high:
@@ -74,7 +74,7 @@ class Digit:
         raise AssertionError("unreachable: the loop has no end")
 
 
-def _exp_bounds(nano: int, places: int) -> tuple[int, int]:
+def exp_bounds(nano: int, places: int) -> tuple[int, int]:
     """Whole numbers of 10^-places on either side of exp(-nano / 10^9).
 
     The argument is exact in decimal and decimal's exp is correctly rounded, here two places further than needed; one
@@ -158,6 +158,11 @@ def _geometric(size: int, tables: tuple[_Table, ...], noise: NoiseSource) -> NDA
     for table in tables[1:]:
         total += table.weight * table.sample(size, noise)
     return total
+
+
+def geometric(size: int, epsilon: Epsilon, noise: NoiseSource) -> NDArray[np.int64]:
+    """`size` independent draws of G with P(G = g) = (1 - p) p^g: what Z exceeds any t >= 0 by, given that Z >= t."""
+    return _geometric(size, _tables(epsilon.nano), noise)
 
 
 def discrete_laplace(size: int, epsilon: Epsilon, noise: NoiseSource) -> NDArray[np.int64]:

@@ -18,10 +18,14 @@ from scipy.optimize import brentq
 from core.budget import NOTHING, Epsilon
 from core.errors import InvalidOrder, TooManyCells
 from core.grid import MAX_CELLS_PER_AXIS, MAX_DIMENSIONS, Grid
+from core.survivors import least_threshold
 
 MAX_EPSILON = Epsilon.parse("100")
 MAX_SIZE = 10**12
 DEFAULT_SHARE = Fraction(5, 100)
+# With fewer attributes, whoever asks wants counts of any range, which a threshold would bias; there a grid is dense.
+THRESHOLDED_DIMENSIONS = 4
+MAX_THRESHOLDED_CELLS = 10**18  # a cell's number is a 64-bit integer
 
 
 def expected_deviation(m: int, *, N: int, epsilon: float, K: int, d: int) -> float:
@@ -179,12 +183,16 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The grid chosen for an Order: `size` is the N it was chosen for, `wanted` the m of the rule before any limit."""
+    """The grid chosen for an Order: `size` is the N it was chosen for, `wanted` the m of the rule before any limit.
+
+    With a `threshold` only cells whose noisy count reaches it are released (`core.survivors`).
+    """
 
     order: Order
     size: int
     wanted: int
     grid: Grid
+    threshold: int | None = None
 
     @property
     def expected_deviation(self) -> float:
@@ -197,13 +205,17 @@ class Plan:
 def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) -> Plan:
     """The grid of an order: m by its rule, with at least K cells and at most `max_cells`.
 
+    From THRESHOLDED_DIMENSIONS attributes on a grid may have more cells than that: it is then released with a
+    threshold, which leaves out nearly all of its empty cells.
+
     A declared size is planned as the paper does, and a grid beyond the limit is refused. A size that is estimated comes
     as `noisy_size`, may be anything (below 1 counts as 1), and never leads to a refusal: that would select among draws.
     Noise can make it far too small, so m is at least what gives 4K cells; without that floor a noisy size costs up to
     2.4 times the deviation, with it 1.2 times at most.
     """
     d, K = order.dimensions, order.clusters
-    most = min(_floor_root(max_cells, d), MAX_CELLS_PER_AXIS)
+    allowed = MAX_THRESHOLDED_CELLS if d >= THRESHOLDED_DIMENSIONS else max_cells
+    most = min(_floor_root(allowed, d), MAX_CELLS_PER_AXIS)
     if most**d < K:
         raise TooManyCells(wanted=K, allowed=most**d)
     match order.size:
@@ -222,7 +234,8 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
             m = min(max(wanted, _ceil_root(4 * K, d)), most)
         case _:
             assert_never(order.size)
-    return Plan(order=order, size=N, wanted=wanted, grid=Grid(cells_per_axis=m, dimensions=d))
+    threshold = least_threshold(m**d, order.histogram_epsilon) if m**d > max_cells else None
+    return Plan(order=order, size=N, wanted=wanted, grid=Grid(cells_per_axis=m, dimensions=d), threshold=threshold)
 
 
 def _wanted(order: Order, N: int) -> int:

@@ -8,7 +8,9 @@ epsilon = order.epsilon. The proof, with the function that each step names:
 2. `noisy_size` adds discrete Laplace noise at order.size_epsilon to a number of sensitivity one: size_epsilon-DP
    (`core.noise`, "Privacy loss"). A declared size is a statement of the curator: the rows do not enter.
 3. The plan is a function of public numbers and of that noisy size (`core.plan.make_plan` takes no records).
-4. For a given plan, `release` noises every cell at order.histogram_epsilon: histogram_epsilon-DP.
+4. For a given plan, `release` noises every cell at order.histogram_epsilon: histogram_epsilon-DP. Where the plan has a
+   threshold, cells below it are left out of that noisy histogram, which is post-processing; `core.survivors` draws
+   what remains without drawing the rest, with exactly that law.
 5. Sequential composition, with a second step that depends on the output of the first, adds the two:
    size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.plan.Order`).
 """
@@ -17,11 +19,12 @@ from __future__ import annotations
 
 from core.domain import Domain
 from core.errors import InvalidRecords
-from core.histogram import Counts
+from core.histogram import Counts, OccupiedCounts
 from core.noise import discrete_laplace
 from core.plan import DeclaredSize, Order, Plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange
+from core.survivors import Wholes, survivors
 from core.synopsis import Synopsis
 
 
@@ -31,7 +34,7 @@ def noisy_size(size: int, order: Order, noise: NoiseSource) -> int:
 
 
 def release(
-    counts: Counts,
+    counts: Counts | OccupiedCounts,
     plan: Plan,
     noise: NoiseSource,
     *,
@@ -40,10 +43,14 @@ def release(
     dataset: str,
     release_id: str,
 ) -> Synopsis:
-    """The exact counts with noise added to every cell, empty or not; signed, nothing clamped, nothing left out."""
+    """The exact counts with noise added to every cell, empty or not; signed, nothing clamped.
+
+    Nothing is left out, unless the plan has a threshold: then every cell below it.
+    """
     if counts.grid != plan.grid:
         raise InvalidRecords("The counts were taken on another grid than the planned one.")
     order = plan.order
+    cells, noisy = _noised(counts, plan, noise)
     return Synopsis(
         dataset=dataset,
         release=release_id,
@@ -56,5 +63,22 @@ def release(
         out_of_range=out_of_range,
         size=plan.size,
         size_declared=isinstance(order.size, DeclaredSize),
-        counts=counts.cells + discrete_laplace(plan.grid.cell_count, order.histogram_epsilon, noise),
+        counts=noisy,
+        threshold=plan.threshold,
+        cells=cells,
     )
+
+
+def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> tuple[Wholes | None, Wholes]:
+    """Which cells are released (None: all) and their noisy counts."""
+    epsilon = plan.order.histogram_epsilon
+    match counts, plan.threshold:
+        case Counts(), None:
+            return None, counts.cells + discrete_laplace(plan.grid.cell_count, epsilon, noise)
+        case OccupiedCounts(), int(threshold):
+            cell_count = plan.grid.cell_count
+            return survivors(
+                *counts.occupied(), cell_count=cell_count, threshold=threshold, epsilon=epsilon, noise=noise
+            )
+        case _:
+            raise InvalidRecords("A plan with a threshold takes counts of occupied cells; any other, of all cells.")

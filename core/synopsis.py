@@ -1,4 +1,4 @@
-"""Synopsis: the noisy counts of every cell with their grid and provenance; immutable, named by its digest."""
+"""Synopsis: noisy counts with their grid and provenance; immutable, named by its digest."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ class Synopsis:
 
     `counts` are as drawn: signed, one for each cell, the last attribute fastest. `size` is the N that the grid was
     planned for, a statement of the curator (`size_declared`) or a noisy count bought with `size_epsilon`.
+
+    A thresholded synopsis lists only the cells whose noisy count is at least `threshold`: their numbers, ascending, in
+    `cells`, and their counts in `counts`. Without a threshold `cells` is None: every cell has its count.
     """
 
     dataset: str
@@ -42,16 +45,33 @@ class Synopsis:
     size: int
     size_declared: bool
     counts: NDArray[np.int64]
+    threshold: int | None = None
+    cells: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.grid.dimensions != self.domain.dimensions:
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
-        if self.counts.shape != (self.grid.cell_count,) or self.counts.dtype != np.int64:
-            raise InvalidSynopsis("A synopsis has one 64-bit integer for each cell of its grid.")
         if self.size_epsilon >= self.epsilon:
             raise InvalidSynopsis("The size of a synopsis was bought with a part of its epsilon, not with all of it.")
+        if (self.threshold is None) != (self.cells is None):
+            raise InvalidSynopsis("A synopsis lists its cells if, and only if, it has a threshold.")
+        listed = self.grid.cell_count if self.cells is None else len(self.cells)
+        if self.counts.shape != (listed,) or self.counts.dtype != np.int64:
+            raise InvalidSynopsis("A synopsis has one 64-bit integer for each of its cells.")
         # An array over bytes, unlike a copy with its flag cleared, cannot be made writeable again.
         object.__setattr__(self, "counts", np.frombuffer(self.counts.tobytes(), dtype=np.int64))
+        if self.cells is not None and self.threshold is not None:
+            self._check_cells(self.cells, self.threshold)
+            object.__setattr__(self, "cells", np.frombuffer(self.cells.tobytes(), dtype=np.int64))
+
+    def _check_cells(self, cells: NDArray[np.int64], threshold: int) -> None:
+        if cells.ndim != 1 or cells.dtype != np.int64:
+            raise InvalidSynopsis("The cells of a synopsis are 64-bit integers.")
+        if threshold < 1 or bool((self.counts < threshold).any()):
+            raise InvalidSynopsis("A thresholded synopsis lists no count below its threshold, which is at least 1.")
+        ascend = bool((cells[1:] > cells[:-1]).all())
+        if len(cells) and not (ascend and cells[0] >= 0 and cells[-1] < self.grid.cell_count):
+            raise InvalidSynopsis("The cells of a synopsis ascend, and lie on its grid.")
 
     @property
     def histogram_epsilon(self) -> Epsilon:
@@ -64,8 +84,12 @@ class Synopsis:
         return sha256(self.to_bytes()).hexdigest()
 
     def to_bytes(self) -> bytes:
-        """A line that names the format, a line of canonical JSON, then the counts as little-endian 64-bit integers."""
-        return _MAGIC + canonical_json(self._header()) + b"\n" + self.counts.astype("<i8").tobytes()
+        """A line that names the format, a line of canonical JSON, then the counts as little-endian 64-bit integers.
+
+        With a threshold the numbers of the listed cells stand before their counts, in the same way.
+        """
+        listed = b"" if self.cells is None else self.cells.astype("<i8").tobytes()
+        return _MAGIC + canonical_json(self._header()) + b"\n" + listed + self.counts.astype("<i8").tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Synopsis:
@@ -81,7 +105,8 @@ class Synopsis:
         return synopsis
 
     def _header(self) -> dict[str, Any]:
-        return {
+        threshold = {} if self.threshold is None else {"threshold": self.threshold}
+        return threshold | {
             "clusters": self.clusters,
             "dataset": self.dataset,
             "domain": [[a.name, a.lower, a.upper] for a in self.domain.attributes],
@@ -97,7 +122,9 @@ class Synopsis:
         }
 
     @classmethod
-    def _from_header(cls, header: dict[str, Any], counts: NDArray[np.int64]) -> Synopsis:
+    def _from_header(cls, header: dict[str, Any], numbers: NDArray[np.int64]) -> Synopsis:
+        threshold = _typed(header["threshold"], int) if "threshold" in header else None
+        cells, counts = (None, numbers) if threshold is None else np.split(numbers, 2)
         return cls(
             dataset=_typed(header["dataset"], str),
             release=_typed(header["release"], str),
@@ -111,6 +138,8 @@ class Synopsis:
             size=_typed(header["size"], int),
             size_declared=_typed(header["size_declared"], bool),
             counts=counts,
+            threshold=threshold,
+            cells=cells,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import expm1, log
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -19,10 +20,10 @@ from app.schemas import answers as wire
 from app.schemas.orders import GridReply
 from app.tabular import Format
 from core.errors import InvalidQuery
-from core.noise import MECHANISM
-from core.queries.denoise import CountsKind
-from core.queries.marginal import marginal
+from core.noise import MECHANISM, standard_deviation, tail_radius
+from core.queries.marginal import edges_of
 from core.queries.synthetic import synthetic_rows
+from core.synopsis import Synopsis
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
 
@@ -98,11 +99,12 @@ def _synopsis_json(level: float) -> Callable[[Prepared], Mapping[str, Any]]:
     def answer(prepared: Prepared) -> Mapping[str, Any]:
         found = prepared.synopsis
         grid = found.grid
-        whole = marginal(found, found.domain.names, level=level, counts=CountsKind.RAW)
         return {
             "dataset": found.dataset,
             "grid": GridReply.of(grid).model_dump(),
-            "attributes": [{"name": a.name, "edges": whole.edges(a)} for a in found.domain.attributes],
+            "attributes": [
+                {"name": a.name, "edges": edges_of(a, grid.cells_per_axis)} for a in found.domain.attributes
+            ],
             "epsilon": str(found.epsilon),
             "epsilon_histogram": str(found.histogram_epsilon),
             "mechanism": MECHANISM,
@@ -111,9 +113,19 @@ def _synopsis_json(level: float) -> Callable[[Prepared], Mapping[str, Any]]:
             "clusters": found.clusters,
             "rule": found.rule.value,
             "out_of_range": found.out_of_range.value,
+            "threshold": found.threshold,
+            "cells": found.cells,
             "counts": found.counts,
-            "noise_sd": whole.noise_sd,
-            "reach": {"level": level, "each": whole.reach, "all": whole.reach_all},
+            "noise_sd": standard_deviation(found.histogram_epsilon),
+            "reach": _reach(found, level),
         }
 
     return answer
+
+
+def _reach(synopsis: Synopsis, level: float) -> Mapping[str, float]:
+    """How far one cell is off, and all of them; a listed cell was chosen for its noise, so for it only the latter."""
+    epsilon, cells = synopsis.histogram_epsilon, synopsis.grid.cell_count
+    together = tail_radius(epsilon, probability=-expm1(log(level) / cells))
+    each = tail_radius(epsilon, probability=1.0 - level) if synopsis.cells is None else together
+    return {"level": level, "each": each, "all": together}

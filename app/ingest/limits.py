@@ -17,6 +17,7 @@ class Limits:
     max_bytes           of the body as sent
     max_inflated_bytes  of the body after gzip, and of the Parquet pages after their own compression
     max_rows            read, good and bad
+    max_wide_rows       read for a release of four or more attributes: each may take a cell of its own in memory
     max_columns         of the file, wanted or not
     max_line_bytes      of one line of CSV or NDJSON; a longer one is a bad row
     max_block_bytes     of one Arrow message or Parquet page: the unit that must fit memory as a whole
@@ -28,6 +29,7 @@ class Limits:
     max_bytes: int = GIB
     max_inflated_bytes: int = 4 * GIB
     max_rows: int = 100_000_000
+    max_wide_rows: int = 20_000_000
     max_columns: int = 4096
     max_line_bytes: int = 64 * KIB
     max_block_bytes: int = 64 * MIB

@@ -17,8 +17,8 @@ from app.ingest.formats import MediaType, read_batches
 from app.ingest.holding import Holding
 from app.ingest.limits import Limits
 from core.domain import Domain
-from core.histogram import Counts
-from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
+from core.histogram import Counts, OccupiedCounts
+from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange, Records, take_in
 from core.release import noisy_size
@@ -38,7 +38,7 @@ class Counted:
     """An upload, counted: the plan it was counted on, the exact counts, and what became of the rows."""
 
     plan: Plan
-    counts: Counts
+    counts: Counts | OccupiedCounts
     ingest: Ingest
 
 
@@ -74,18 +74,22 @@ def count_upload(
     match order.size:
         case DeclaredSize():
             plan = make_plan(order, max_cells=max_cells)
-            counts = Counts.zero(plan.grid)
+            counts = _no_counts(plan)
             ingest = take(counts.add)
         case EstimatedSize():
             with Holding(dimensions=domain.dimensions, limits=limits) as held:
                 ingest = take(held.add)
                 plan = make_plan(order, max_cells=max_cells, noisy_size=noisy_size(len(held), order, noise))
-                counts = Counts.zero(plan.grid)
+                counts = _no_counts(plan)
                 for records in held.pages():
                     counts.add(records)
         case _:
             assert_never(order.size)
     return Counted(plan=plan, counts=counts, ingest=ingest)
+
+
+def _no_counts(plan: Plan) -> Counts | OccupiedCounts:
+    return Counts.zero(plan.grid) if plan.threshold is None else OccupiedCounts(plan.grid)
 
 
 def check_upload(
@@ -121,13 +125,17 @@ def _take_all(
 ) -> Ingest:
     """Give every record to `sink`; closes the reader, and with it its spool, on any exit."""
     read = dropped = clipped = 0
+    # By the number of attributes and not by the grid: a grid that follows from a noisy size must not lead to a refusal,
+    # because that would select among draws.
+    wide = domain.dimensions >= THRESHOLDED_DIMENSIONS and limits.max_wide_rows < limits.max_rows
+    cap, most = (Cap.WIDE_ROWS, limits.max_wide_rows) if wide else (Cap.ROWS, limits.max_rows)
     with closing(read_batches(chunks, domain.names, media_type=media_type, gzip=gzip, limits=limits)) as batches:
         for batch in batches:
             taken = take_in(batch.values, domain, out_of_range)
             read += taken.rows_read + batch.bad_rows
             dropped += taken.rows_dropped + batch.bad_rows
             clipped += taken.rows_clipped
-            if read > limits.max_rows:
-                raise UploadTooLarge(Cap.ROWS, limits.max_rows)
+            if read > most:
+                raise UploadTooLarge(cap, most)
             sink(taken.records)
     return Ingest(rows_read=read, rows_dropped=dropped, rows_clipped=clipped)

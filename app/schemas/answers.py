@@ -98,13 +98,29 @@ class ReachReply(BaseModel):
     all: float
 
 
+class SidesReply(BaseModel):
+    """low and high of every cell, nested like the counts."""
+
+    low: list[Any]
+    high: list[Any]
+
+
+class BoundsReply(BaseModel):
+    """What the true count of one cell lies between, and of every cell at once."""
+
+    level: float
+    each: SidesReply
+    all: SidesReply
+
+
 class MarginalReply(AnswerReply):
-    """A histogram: nested lists, the last attribute innermost."""
+    """A histogram: nested lists, the last attribute innermost. Of a thresholded release, with bounds for each cell."""
 
     attributes: list[AxisReply]
     counts: list[Any]
-    noise_sd: float
-    reach: ReachReply
+    noise_sd: float | None
+    reach: ReachReply | None
+    bounds: BoundsReply | None
 
 
 class QuantileReply(BaseModel):
@@ -210,7 +226,10 @@ class AssignReply(AnswerReply):
 
 
 class SynopsisReply(AnswerReply):
-    """The noisy histogram: every cell, as drawn, the last attribute fastest. `reach` is as for a marginal."""
+    """The noisy histogram as drawn, the last attribute fastest. `reach` is as for a marginal.
+
+    With a `threshold`, only cells whose noisy count reaches it, by number in `cells`; else every cell.
+    """
 
     dataset: str
     grid: GridReply
@@ -223,6 +242,8 @@ class SynopsisReply(AnswerReply):
     clusters: int
     rule: str
     out_of_range: str
+    threshold: int | None
+    cells: list[int] | None
     counts: list[int]
     noise_sd: float
     reach: ReachReply

@@ -133,7 +133,9 @@ class PredictedReply(BaseModel):
 
     size: int = Field(description="The size that the prediction is for: declared or guessed.")
     cell_error: int = Field(description="95 % of cells are off by at most this.")
-    count_error: float = Field(description="95 % of counts over a typical range are off by at most this.")
+    count_error: float | None = Field(
+        description="95 % of counts over a typical range are off by at most this; unknown with a threshold."
+    )
     typical_range: float = Field(description="The share of the cells that a typical range covers.")
     expected_deviation: float = Field(
         description="The paper's bound d h(m) / K on the K-means objective, in [-1, 1]^d."
@@ -162,6 +164,7 @@ class PlanReply(BaseModel):
 
     order: dict[str, Any]
     grid: GridReply | None
+    threshold: int | None = Field(description="Only cells whose noisy count reaches it are released; null: every cell.")
     noise: NoiseReply
     predicted: PredictedReply | None
     warnings: list[str]
@@ -176,6 +179,7 @@ class PlanReply(BaseModel):
         return cls(
             order=order.to_json(),
             grid=GridReply.of(found.plan.grid) if found else None,
+            threshold=found.plan.threshold if found else None,
             noise=NoiseReply.of(order),
             predicted=PredictedReply.of(found) if found else None,
             warnings=warnings + ([declared] if declared else []),

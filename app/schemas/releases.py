@@ -27,6 +27,7 @@ class ReleasePlan(BaseModel):
 
     order: dict[str, Any]
     grid: GridReply | None
+    threshold: int | None = Field(description="Only cells whose noisy count reaches it are released; null: every cell.")
     noise: NoiseReply
     size: int | None = Field(description="The size that the grid was planned for: declared, or noisy once published.")
 
@@ -80,15 +81,16 @@ class PublishedReply(ReleaseReply):
 
 
 def _release_plan(release: Release, synopsis: Synopsis | None) -> ReleasePlan:
-    grid, size = None, None
+    grid, size, threshold = None, None, None
     if synopsis is not None:
-        grid, size = synopsis.grid, synopsis.size
+        grid, size, threshold = synopsis.grid, synopsis.size, synopsis.threshold
     elif release.order.is_declared:
         planned = make_plan(release.order.order, max_cells=release.max_cells)
-        grid, size = planned.grid, planned.size
+        grid, size, threshold = planned.grid, planned.size, planned.threshold
     return ReleasePlan(
         order=release.order.to_json(),
         grid=GridReply.of(grid) if grid else None,
+        threshold=threshold,
         noise=NoiseReply.of(release.order),
         size=size,
     )

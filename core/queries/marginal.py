@@ -12,8 +12,11 @@ from core.errors import InvalidDomain, InvalidQuery
 from core.grid import Grid
 from core.noise import standard_deviation
 from core.queries.denoise import CountsKind, nonnegative
+from core.queries.listed import ListedCells
 from core.queries.uncertainty import Floats, equal_radius
 from core.synopsis import Synopsis
+
+MAX_LISTED_MARGINAL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +24,8 @@ class Marginal:
     """Counts over the cells of some attributes, the last one fastest; each sums `summed` cells of the synopsis.
 
     An interval for one cell is its count -+ `reach`; intervals that hold for all cells at once, -+ `reach_all`. Both
-    are for the raw counts, from the known noise at `level`.
+    are for the raw counts, from the known noise at `level`. A thresholded synopsis has `bounds` in their place, which
+    differ from cell to cell.
     """
 
     domain: Domain
@@ -29,9 +33,11 @@ class Marginal:
     counts: Floats
     summed: int
     level: float
-    noise_sd: float
-    reach: float
-    reach_all: float
+    noise_sd: float | None
+    reach: float | None
+    reach_all: float | None
+    bounds: tuple[Floats, Floats] | None = None
+    bounds_all: tuple[Floats, Floats] | None = None
 
     def edges(self, attribute: Attribute) -> Floats:
         """The cell edges of one attribute in its own units."""
@@ -47,6 +53,8 @@ def marginal(synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts
     """The marginal histogram of some attributes, in the order asked for."""
     domain = _selected(synopsis.domain, names)
     grid = Grid(cells_per_axis=synopsis.grid.cells_per_axis, dimensions=domain.dimensions)
+    if synopsis.cells is not None:
+        return _listed_marginal(ListedCells(synopsis), domain, grid, level)
     raw = raw_marginal(synopsis, names)
     summed = synopsis.grid.cell_count // grid.cell_count
     epsilon = synopsis.histogram_epsilon
@@ -64,8 +72,43 @@ def marginal(synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts
     )
 
 
+def _listed_marginal(listed: ListedCells, domain: Domain, grid: Grid, level: float) -> Marginal:
+    """Sums of listed cells, none of them negative, with the bounds that a threshold leaves."""
+    if grid.cell_count > MAX_LISTED_MARGINAL:
+        raise InvalidQuery(
+            f"A marginal of a thresholded release has at most {MAX_LISTED_MARGINAL:,} cells; name fewer attributes, or "
+            "take the synopsis as it is."
+        )
+    weighed = listed.weigh_groups(_groups(listed, domain.names), grid.cell_count)
+    return Marginal(
+        domain=domain,
+        grid=grid,
+        counts=weighed.sums,
+        summed=listed.synopsis.grid.cell_count // grid.cell_count,
+        level=level,
+        noise_sd=None,
+        reach=None,
+        reach_all=None,
+        bounds=listed.bounds(weighed, level),
+        bounds_all=listed.bounds(weighed, 1.0 - (1.0 - level) / grid.cell_count),
+    )
+
+
+def _groups(listed: ListedCells, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """The marginal cell of each listed cell."""
+    groups = np.zeros(len(listed.counts), dtype=np.int64)
+    for name in names:
+        groups = groups * listed.synopsis.grid.cells_per_axis
+        groups += listed.places[:, listed.synopsis.domain.names.index(name)]
+    return groups
+
+
 def raw_marginal(synopsis: Synopsis, names: tuple[str, ...]) -> NDArray[np.int64]:
     """The noisy counts summed over every attribute that is not named."""
+    if synopsis.cells is not None:
+        listed = ListedCells(synopsis)
+        sums = listed.weigh_groups(_groups(listed, names), synopsis.grid.cells_per_axis ** len(names)).sums
+        return np.rint(sums).astype(np.int64)
     axes = [synopsis.domain.names.index(name) for name in names]
     cells = synopsis.counts.reshape((synopsis.grid.cells_per_axis,) * synopsis.grid.dimensions)
     others = tuple(axis for axis in range(synopsis.grid.dimensions) if axis not in axes)

@@ -6,56 +6,23 @@ and so does a standard deviation, since the distance between a row and its cell'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 
 from core.budget import Epsilon
-from core.queries.marginal import edges_of, raw_marginal
+from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, mean_error
+from core.queries.listed import ListedCells
+from core.queries.listed_moments import listed_moments
+from core.queries.marginal import raw_marginal
 from core.queries.uncertainty import Floats, Interval, around, equal_radius, radius
 from core.synopsis import Synopsis
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value (None where the noise leaves nothing to divide by) and its interval."""
-
-    value: float | None
-    interval: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeMoments:
-    """Mean and variance of one attribute; the grid moves mean and standard deviation by `discretisation` at most."""
-
-    name: str
-    mean: Estimate
-    variance: Estimate
-    discretisation: float
-
-
-@dataclass(frozen=True, slots=True)
-class PairMoments:
-    """Covariance and correlation of two attributes."""
-
-    names: tuple[str, str]
-    covariance: Estimate
-    correlation: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """All of them. Each interval holds by itself with probability `level`, not all of them together."""
-
-    level: float
-    size: Estimate
-    attributes: tuple[AttributeMoments, ...]
-    pairs: tuple[PairMoments, ...]
-
-
 def moments(synopsis: Synopsis, *, level: float) -> Moments:
     """The moments of every attribute and pair of attributes."""
+    if synopsis.cells is not None:
+        return listed_moments(ListedCells(synopsis), level)
     names = synopsis.domain.names
     size = float(synopsis.counts.sum())
     cells = synopsis.grid.cell_count
@@ -71,7 +38,7 @@ def moments(synopsis: Synopsis, *, level: float) -> Moments:
 
 def _attribute(synopsis: Synopsis, x: int, level: float) -> AttributeMoments:
     attribute = synopsis.domain.attributes[x]
-    centres = _centres(synopsis, x)
+    centres = axis_centres(synopsis, x)
     counts = raw_marginal(synopsis, (attribute.name,)).astype(np.float64)
     half = attribute.width / synopsis.grid.cells_per_axis / 2
     mean = ratio(synopsis, counts, centres, level, bounds=(attribute.lower, attribute.upper))
@@ -79,7 +46,7 @@ def _attribute(synopsis: Synopsis, x: int, level: float) -> AttributeMoments:
     spread = (centres - middle) ** 2
     about = ratio(synopsis, counts, spread, level, bounds=(0.0, float(attribute.width**2 / 4)))
     # Squares about a noisy mean are the variance and the square of its error, which the mean's own interval bounds.
-    lowest = max(0.0, about.interval.low - _error(mean, middle) ** 2)
+    lowest = max(0.0, about.interval.low - mean_error(mean, middle) ** 2)
     variance = Estimate(about.value, Interval(level=level, low=lowest, high=about.interval.high))
     return AttributeMoments(name=attribute.name, mean=mean, variance=variance, discretisation=half)
 
@@ -90,15 +57,15 @@ def _pair(
     names = (first.name, second.name)
     counts = raw_marginal(synopsis, names).astype(np.float64)
     u, v = (
-        _centres(synopsis, x)
-        - (found.mean.value if found.mean.value is not None else float(np.mean(_centres(synopsis, x))))
+        axis_centres(synopsis, x)
+        - (found.mean.value if found.mean.value is not None else float(np.mean(axis_centres(synopsis, x))))
         for x, found in zip(axes, (first, second), strict=True)
     )
     product = np.multiply.outer(u, v).ravel()
     widths = [synopsis.domain.attributes[x].width for x in axes]
     most = float(widths[0] * widths[1] / 4)
     about = ratio(synopsis, counts, product, level, bounds=(-most, most))
-    slack = _error(first.mean, first.mean.value) * _error(second.mean, second.mean.value)
+    slack = mean_error(first.mean, first.mean.value) * mean_error(second.mean, second.mean.value)
     low, high = max(-most, about.interval.low - slack), min(most, about.interval.high + slack)
     covariance = Estimate(about.value, Interval(level=level, low=low, high=high))
     return PairMoments(
@@ -176,15 +143,3 @@ def ratio_interval(
     middle = float(np.clip(B / A, *bounds))
     first = kept((middle,))
     return kept((middle, first.low, first.high))
-
-
-def _error(mean: Estimate, middle: float | None) -> float:
-    """How far a mean may be from where it was taken to be."""
-    if middle is None:
-        return mean.interval.high - mean.interval.low
-    return max(mean.interval.high - middle, middle - mean.interval.low)
-
-
-def _centres(synopsis: Synopsis, x: int) -> Floats:
-    edges = edges_of(synopsis.domain.attributes[x], synopsis.grid.cells_per_axis)
-    return (edges[1:] + edges[:-1]) / 2

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.errors import InvalidQuery
 from core.queries.denoise import nonnegative
+from core.queries.listed import ListedCells
 from core.queries.marginal import edges_of, raw_marginal
 from core.queries.uncertainty import Floats, Interval, Sums, by_steps, radii
 from core.synopsis import Synopsis
@@ -40,7 +41,7 @@ def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quanti
     m = synopsis.grid.cells_per_axis
     edges = edges_of(synopsis.domain.attributes[synopsis.domain.names.index(name)], m)
     counts = raw_marginal(synopsis, (name,))
-    low, high = _kept_cells(synopsis, counts, q, level)
+    low, high = _kept_cells(synopsis, name, counts, q, level)
     value, cell = _value(nonnegative(counts), edges, q)
     return Quantile(
         q=q,
@@ -50,21 +51,39 @@ def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quanti
     )
 
 
-def _kept_cells(synopsis: Synopsis, counts: np.ndarray, q: float, level: float) -> tuple[int, int]:
+def _kept_cells(synopsis: Synopsis, name: str, counts: np.ndarray, q: float, level: float) -> tuple[int, int]:
     """The first and last cell that the noisy counts do not rule out."""
+    if synopsis.cells is None:
+        least, greatest = _statistic(synopsis, counts, q, level)
+    else:
+        least, greatest = _listed_statistic(ListedCells(synopsis), synopsis.domain.names.index(name), q, level)
+    may_begin = least <= 0  # the quantile may lie at or above this edge
+    may_end = greatest >= 0  # … at or below this edge
+    may_begin[0] = may_end[-1] = True
+    kept = np.flatnonzero(may_begin[:-1] & may_end[1:])
+    if not len(kept):  # the two tests contradict one another: keep every cell either of them allows
+        kept = np.flatnonzero(may_begin[:-1] | may_end[1:])
+    return int(kept[0]), int(kept[-1])
+
+
+def _statistic(synopsis: Synopsis, counts: np.ndarray, q: float, level: float) -> tuple[Floats, Floats]:
+    """Bounds on D at every edge."""
     m = len(counts)
     per_slab = synopsis.grid.cell_count // m
     below = np.concatenate([[0], np.cumsum(counts)])
     statistic = (1 - q) * below - q * (below[-1] - below)
     position = np.arange(m + 1, dtype=np.float64)
     reach = radii(synopsis.histogram_epsilon, level, _edge_sums(q, per_slab * position, per_slab * (m - position)))
-    may_begin = statistic - reach <= 0  # the quantile may lie at or above this edge
-    may_end = statistic + reach >= 0  # … at or below this edge
-    may_begin[0] = may_end[-1] = True
-    kept = np.flatnonzero(may_begin[:-1] & may_end[1:])
-    if not len(kept):  # the two tests contradict one another: keep every cell either of them allows
-        kept = np.flatnonzero(may_begin[:-1] | may_end[1:])
-    return int(kept[0]), int(kept[-1])
+    return statistic - reach, statistic + reach
+
+
+def _listed_statistic(listed: ListedCells, axis: int, q: float, level: float) -> tuple[Floats, Floats]:
+    """Bounds on D at every edge of a thresholded synopsis, from bounds on the rows below and above it."""
+    below = listed.below(axis)
+    # Two tests, each of two pairs of bounds: a quarter of what may go wrong for each.
+    each = 1.0 - (1.0 - level) / 4
+    (low, high), (rest_low, rest_high) = listed.bounds(below, each), listed.bounds(listed.outside(below), each)
+    return (1 - q) * low - q * rest_high, (1 - q) * high - q * rest_low
 
 
 def _edge_sums(q: float, below: Floats, above: Floats) -> Sums:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
 from core.noise import standard_deviation
 from core.queries.boxes import Box, Edges
+from core.queries.listed import ListedCells
 from core.queries.uncertainty import Floats, radii
 from core.synopsis import Synopsis
 
@@ -63,22 +65,44 @@ class RangeCounts:
     with_cut: Floats
 
 
-def count_boxes(table: SummedArea, boxes: tuple[Box, ...], *, level: float, simultaneous: bool) -> RangeCounts:
-    """Many boxes at once. Simultaneous intervals hold all together with probability `level` (a union bound)."""
+RangeTable = SummedArea | ListedCells
+
+
+def range_table(synopsis: Synopsis) -> RangeTable:
+    """What range counts are read from: every cell, or those that a threshold left."""
+    return SummedArea(synopsis) if synopsis.cells is None else ListedCells(synopsis)
+
+
+def count_boxes(table: RangeTable, boxes: tuple[Box, ...], *, level: float, simultaneous: bool) -> RangeCounts:
+    """Many boxes at once. Simultaneous intervals hold all together with probability `level` (a union bound).
+
+    Of a thresholded synopsis a count is the sum over listed cells, and its interval also covers what is not listed.
+    """
     synopsis = table.synopsis
-    epsilon = synopsis.histogram_epsilon
+    sd = standard_deviation(synopsis.histogram_epsilon)
     edges = Edges.of(boxes, synopsis.domain, synopsis.grid)
-    count = table.sums(edges)
-    sums = edges.sums()
     each = 1.0 - (1.0 - level) / len(boxes) if simultaneous else level
-    reach = radii(epsilon, each, sums)
+    match table:
+        case SummedArea():
+            sums = edges.sums()
+            count, squares = table.sums(edges), sums.squares
+            reach = radii(synopsis.histogram_epsilon, each, sums)
+            low, high = count - reach, count + reach
+            without_cut, with_cut = table.sums(edges.inner()), table.sums(edges.outer())
+        case ListedCells():
+            weighed = table.weigh(edges)
+            count, squares = weighed.sums, weighed.listed_squares
+            low, high = table.bounds(weighed, each)
+            without_cut, with_cut = table.weigh(edges.inner()).sums, table.weigh(edges.outer()).sums
+        case _:
+            assert_never(table)
     return RangeCounts(
         level=level,
         simultaneous=simultaneous,
         count=count,
-        low=count - reach,
-        high=count + reach,
-        noise_sd=standard_deviation(epsilon) * np.sqrt(sums.squares),
-        without_cut=table.sums(edges.inner()),
-        with_cut=table.sums(edges.outer()),
+        low=low,
+        high=high,
+        noise_sd=sd * np.sqrt(squares),
+        without_cut=without_cut,
+        with_cut=with_cut,
     )

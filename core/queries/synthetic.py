@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import InvalidQuery
 from core.queries.denoise import nonnegative
 from core.randomness import seeded
 from core.synopsis import Synopsis
@@ -16,14 +17,20 @@ BLOCK_ROWS = 2**16
 
 def synthetic_rows(synopsis: Synopsis, count: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """`count` rows in the attributes' own units, in blocks; a longer request begins with the rows of a shorter one."""
-    grid, domain = synopsis.grid, synopsis.domain
     weights = nonnegative(synopsis.counts)
-    cumulative = np.cumsum(weights if weights.any() else np.ones(len(weights)))
-    rng = seeded(seed)
+    if not len(weights):  # refused here and not in `_blocks`, which runs when the reply has begun
+        raise InvalidQuery("No cell of this release reached its threshold: there is nothing to draw rows from.")
+    return _blocks(synopsis, np.cumsum(weights if weights.any() else np.ones(len(weights))), count, seeded(seed))
+
+
+def _blocks(
+    synopsis: Synopsis, cumulative: NDArray[np.float64], count: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.float64]]:
+    grid, domain = synopsis.grid, synopsis.domain
     for start in range(0, count, BLOCK_ROWS):
         # Whole blocks are drawn and cut afterwards, so that the rows do not depend on how many are asked for.
         picked = np.searchsorted(cumulative, rng.random(BLOCK_ROWS) * cumulative[-1], side="right")
-        cells = np.stack(np.unravel_index(picked, (grid.cells_per_axis,) * grid.dimensions), axis=1)
+        places = grid.places(picked if synopsis.cells is None else synopsis.cells[picked])
         inside = rng.random((BLOCK_ROWS, grid.dimensions))
-        rows = domain.lower + (cells + inside) / grid.cells_per_axis * domain.width
+        rows = domain.lower + (places + inside) / grid.cells_per_axis * domain.width
         yield rows[: count - start]

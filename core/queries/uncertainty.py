@@ -102,7 +102,7 @@ def radii(epsilon: Epsilon, level: float, sums: Sums) -> Floats:
     largest, squares, fourths = sums.largest[some], sums.squares[some], sums.fourths[some]
     cells = squares / largest**2  # as many of the largest weight have the same variance
     if 1.0 - level < _SMALLEST_TAIL:
-        found = _chernoff(epsilon, 1.0 - level, cells)
+        found = chernoff(epsilon, 1.0 - level, cells)
     else:
         effective = squares**2 / fourths
         found = _many(epsilon, level, cells, effective)
@@ -132,7 +132,7 @@ def _many(epsilon: Epsilon, level: float, cells: Floats, effective: Floats) -> F
     return wide
 
 
-def _chernoff(epsilon: Epsilon, tail: float, cells: Floats) -> Floats:
+def chernoff(epsilon: Epsilon, tail: float, cells: Floats) -> Floats:
     """P(|S| > r) <= 2 exp(-t r) E exp(t S), for the best of some t.
 
     log E exp(t w Z) <= w^2 log E exp(t Z) for weights up to 1, since all cumulants of Z are positive or zero: so only
@@ -179,7 +179,7 @@ def _mixed(epsilon: Epsilon, level: float, cells: Floats, steps: Floats) -> Floa
     law = max(epsilon, _FINEST_MIXED)
     # The law is computed on a circle; what lies beyond half of it must not matter beside the tail that is asked for.
     rounded = np.maximum(cells, steps @ (np.arange(1, STEPS + 1) / STEPS) ** 2)
-    reach = STEPS * _chernoff(law, (1.0 - level) * 1e-3, rounded) + STEPS
+    reach = STEPS * chernoff(law, (1.0 - level) * 1e-3, rounded) + STEPS
     lengths = 1 << np.ceil(np.log2(2.0 * reach)).astype(np.int64)
     found = np.empty(len(cells))
     for length in np.unique(lengths).tolist():

@@ -8,8 +8,9 @@ import pytest
 from core.queries.boxes import Range
 from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import CountsKind
+from core.queries.estimates import Estimate, Moments
 from core.queries.marginal import marginal
-from core.queries.moments import Estimate, Moments, moments
+from core.queries.moments import moments
 from core.queries.quantile import quantile
 from core.queries.range_count import SummedArea, count_boxes
 from core.queries.uncertainty import Interval

@@ -1,0 +1,59 @@
+"""What moments are made of: estimates with intervals, for attributes and pairs of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.queries.marginal import edges_of
+from core.queries.uncertainty import Floats, Interval
+from core.synopsis import Synopsis
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value (None where the noise leaves nothing to divide by) and its interval."""
+
+    value: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeMoments:
+    """Mean and variance of one attribute; the grid moves mean and standard deviation by `discretisation` at most."""
+
+    name: str
+    mean: Estimate
+    variance: Estimate
+    discretisation: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairMoments:
+    """Covariance and correlation of two attributes."""
+
+    names: tuple[str, str]
+    covariance: Estimate
+    correlation: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """All of them. Each interval holds by itself with probability `level`, not all of them together."""
+
+    level: float
+    size: Estimate
+    attributes: tuple[AttributeMoments, ...]
+    pairs: tuple[PairMoments, ...]
+
+
+def mean_error(mean: Estimate, middle: float | None) -> float:
+    """How far a mean may be from where it was taken to be."""
+    if middle is None:
+        return mean.interval.high - mean.interval.low
+    return max(mean.interval.high - middle, middle - mean.interval.low)
+
+
+def axis_centres(synopsis: Synopsis, x: int) -> Floats:
+    """The cell centres of one attribute in its own units."""
+    edges = edges_of(synopsis.domain.attributes[x], synopsis.grid.cells_per_axis)
+    return (edges[1:] + edges[:-1]) / 2
