@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from core.domain import Attribute, Domain
 from core.errors import InvalidRecords
 from core.grid import MAX_CELLS_PER_AXIS, Grid
-from core.histogram import Counts, cell_indices, count
+from core.histogram import Counts, OccupiedCounts, cell_indices, count
 from core.records import OutOfRange, Records, take_in
 from tests.core.exact import interval, position
 from tests.core.strategies import attributes, batches, domains
@@ -250,3 +251,41 @@ def test_counts_cannot_be_pickled_or_copied(leave: object) -> None:
             continue
         with pytest.raises(TypeError, match="private"):
             leave(private)  # type: ignore[operator]
+
+
+def occupied(batches_of_rows: Iterable[Records], grid: Grid) -> tuple[list[int], list[int]]:
+    """The occupied cells of some batches and their numbers."""
+    counts = OccupiedCounts(grid)
+    for records in batches_of_rows:
+        counts.add(records)
+    cells, numbers = counts.occupied()
+    return cells.tolist(), numbers.tolist()
+
+
+@given(st.lists(batches(UNIT), max_size=4), st.integers(1, 6))
+def test_occupied_cells_are_those_of_the_whole_histogram(rows: list[NDArray[np.float64]], m: int) -> None:
+    """In any batches, the cells that hold a row and their counts are what counting every cell gives."""
+    grid = Grid(m, 2)
+    taken = [take_in(values, UNIT, OutOfRange.CLIP).records for values in rows]
+    whole = sum((count(records, grid).cells for records in taken), np.zeros(grid.cell_count, dtype=np.int64))
+    assert occupied(taken, grid) == (np.flatnonzero(whole).tolist(), whole[whole > 0].tolist())
+
+
+def test_merging_as_rows_come_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grid of 10^16 cells in eight dimensions: the same cells whether batches are merged at once or at the end."""
+    rng = np.random.default_rng(0)
+    taken = [Records(rng.integers(0, 2**32, (500, 8), dtype=np.uint32) >> 28 << 28) for _ in range(6)]
+    at_the_end = occupied(taken, Grid(100, 8))
+    monkeypatch.setattr("core.histogram._MERGE_AT", 1)
+    assert occupied(taken, Grid(100, 8)) == at_the_end
+    assert sum(at_the_end[1]) == 3000
+
+
+def test_occupied_counts_are_as_private_as_counts() -> None:
+    """They show nothing and go nowhere."""
+    counts = OccupiedCounts(Grid(3, 2))
+    counts.add(take_in(np.array([[0.77, 0.55]]), UNIT, OutOfRange.CLIP).records)
+    assert repr(counts) == "OccupiedCounts(…)"
+    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            leave(counts)

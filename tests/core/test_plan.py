@@ -34,6 +34,7 @@ from core.plan import (
     xi,
     xi_root,
 )
+from core.survivors import least_threshold
 from tests.core.strategies import epsilons
 
 BRUTE_FORCE = range(1, 201)
@@ -68,9 +69,16 @@ def least_root(number: int, d: int) -> int:
 
 
 def largest_axis(max_cells: int, d: int) -> int:
-    """The most cells on an axis of a grid of at most `max_cells`, by counting up."""
-    m = least_root(max_cells, d)
-    return min(m if m**d == max_cells else m - 1, MAX_CELLS_PER_AXIS)
+    """The most cells on an axis of a grid of at most `max_cells`, or of a thresholded one, by counting up."""
+    allowed = max_cells if d < 4 else 10**18
+    m = least_root(allowed, d)
+    return min(m if m**d == allowed else m - 1, MAX_CELLS_PER_AXIS)
+
+
+def expected_threshold(plan: Plan, max_cells: int) -> int | None:
+    """None on a grid that keeps every cell."""
+    cells = plan.grid.cell_count
+    return None if cells <= max_cells else least_threshold(cells, plan.order.histogram_epsilon)
 
 
 @given(LARGER)
@@ -214,8 +222,9 @@ def test_a_declared_size_gives_the_grid_of_its_rule_or_says_how_many_cells_it_wa
         assert refusal.value.allowed == most**d
     else:
         plan = make_plan(asked, max_cells=max_cells)
-        assert plan == Plan(order=asked, size=N, wanted=wanted, grid=Grid(m, d))
-        assert K <= plan.grid.cell_count <= max_cells
+        threshold = expected_threshold(plan, max_cells)
+        assert plan == Plan(order=asked, size=N, wanted=wanted, grid=Grid(m, d), threshold=threshold)
+        assert K <= plan.grid.cell_count <= max(max_cells, 10**18 * (d >= 4))
 
 
 def test_a_grid_beyond_the_limit_is_refused_with_its_fields() -> None:
@@ -253,7 +262,8 @@ def test_an_estimated_size_never_leads_to_a_refusal(
     assume(most**d >= K)
     plan = make_plan(asked, max_cells=max_cells, noisy_size=noisy)
     assert plan.size == min(max(noisy, 1), MAX_SIZE)
-    assert K <= plan.grid.cell_count <= max_cells
+    assert K <= plan.grid.cell_count <= max(max_cells, 10**18 * (d >= 4))
+    assert plan.threshold == expected_threshold(plan, max_cells)
     rate = float(asked.histogram_epsilon)
     by_rule = (
         cells_per_axis(N=plan.size, epsilon=rate, K=K, d=d)
@@ -375,10 +385,28 @@ def test_the_predicted_deviation_is_the_bound_of_the_paper() -> None:
     assert plan.expected_deviation == pytest.approx(3 / 5 * h, rel=1e-12)
 
 
-@pytest.mark.parametrize("d", range(1, 17))
+@pytest.mark.parametrize("d", [1, 2, 3])
 def test_limits_that_are_perfect_powers_are_met_exactly(d: int) -> None:
-    """m^d cells are allowed under a limit of m^d, and not under one less, in every dimension."""
-    m = {1: 60_000, 2: 3_000, 3: 215, 4: 56, 5: 25}.get(d, 2 if d > 8 else 5)
+    """m^d cells are allowed under a limit of m^d, and not under one less."""
+    m = {1: 60_000, 2: 3_000, 3: 215}[d]
     asked = order(d=d, epsilon="100", K=1, size=EstimatedSize())
     assert make_plan(asked, max_cells=m**d, noisy_size=MAX_SIZE).grid.cells_per_axis == m
     assert make_plan(asked, max_cells=m**d - 1, noisy_size=MAX_SIZE).grid.cells_per_axis == m - 1
+
+
+@pytest.mark.parametrize("d", range(4, 17))
+def test_a_grid_is_thresholded_from_one_cell_beyond_the_limit_on(d: int) -> None:
+    """From four attributes on the rule's grid is kept: whole up to the limit, and with a threshold beyond."""
+    asked = order(d=d, epsilon="1", K=20, size=DeclaredSize(10**7))
+    cells = make_plan(asked, max_cells=2**28).grid.cell_count
+    whole, thresholded = make_plan(asked, max_cells=cells), make_plan(asked, max_cells=cells - 1)
+    assert whole.grid == thresholded.grid
+    assert whole.threshold is None
+    assert thresholded.threshold == least_threshold(cells, asked.histogram_epsilon)
+
+
+def test_no_grid_has_more_cells_than_can_be_numbered() -> None:
+    """The largest size in 16 dimensions stays below 10^18 cells."""
+    for d in range(4, 17):
+        asked = order(d=d, epsilon="100", K=1, size=EstimatedSize())
+        assert make_plan(asked, max_cells=10**6, noisy_size=MAX_SIZE).grid.cell_count <= 10**18

@@ -16,7 +16,7 @@ from core.budget import Epsilon
 from core.domain import Attribute, Domain
 from core.errors import InvalidEpsilon, InvalidRecords, InvalidSynopsis
 from core.grid import Grid
-from core.histogram import Counts, count
+from core.histogram import Counts, OccupiedCounts, count
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange, take_in
@@ -206,3 +206,28 @@ def test_noise_has_no_default_and_no_seed() -> None:
         assert parameters["noise"].annotation is NoiseSource
         assert parameters["noise"].default is inspect.Parameter.empty
         assert not any("seed" in name or "rng" in name for name in parameters)
+
+
+def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
+    """At epsilon 100 the listed cells are those with that many rows, on a grid that nobody could noise cell by cell."""
+    order = Order(dimensions=8, epsilon=Epsilon.parse("100"), clusters=2, size=DeclaredSize(500))
+    plan = Plan(order=order, size=500, wanted=100, grid=Grid(100, 8), threshold=7)
+    domain = Domain(tuple(Attribute(f"x{i}", 0, 1) for i in range(8)))
+    rows = np.repeat(np.array([[0.005] * 8, [0.995] * 8, [0.505] * 8]), [6, 7, 20], axis=0)
+    counts = OccupiedCounts(plan.grid)
+    counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
+    found = publish(counts, plan, domain=domain)
+    assert found.threshold == 7
+    assert found.cells is not None
+    assert found.grid.places(found.cells).tolist() == [[50] * 8, [99] * 8]
+    assert found.counts.tolist() == [20, 7]
+
+
+def test_counts_of_the_wrong_kind_are_refused() -> None:
+    """A threshold goes with occupied cells, a whole grid with counts of every cell."""
+    plain = plan_for("1", m=3)
+    thresholded = Plan(order=plain.order, size=1, wanted=3, grid=plain.grid, threshold=9)
+    with pytest.raises(InvalidRecords):
+        publish(OccupiedCounts(plain.grid), plain)
+    with pytest.raises(InvalidRecords):
+        publish(Counts.zero(plain.grid), thresholded)

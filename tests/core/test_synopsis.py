@@ -312,3 +312,56 @@ def test_counts_cannot_be_reopened_for_writing() -> None:
     """Not even by asking: the digest names these counts for ever."""
     with pytest.raises(ValueError, match="WRITEABLE"):
         small().counts.flags.writeable = True
+
+
+def listed(**changes: object) -> Synopsis:
+    """A thresholded synopsis of four attributes."""
+    fields: dict[str, object] = {
+        "domain": Domain(tuple(Attribute(name, 0, 1) for name in "abcd")),
+        "grid": Grid(10**4, 4),
+        "threshold": 30,
+        "cells": np.array([0, 5, 10**16 - 1]),
+        "counts": np.array([30, 31, 1000]),
+    }
+    return small(**{**fields, **changes})
+
+
+def test_listed_cells_go_there_and_back() -> None:
+    """The numbers of the cells and their counts follow a header that names the threshold."""
+    data = listed().to_bytes()
+    assert b'"threshold":30' in data
+    again = Synopsis.from_bytes(data)
+    assert again.to_bytes() == data
+    assert again.threshold == 30
+    assert again.cells is not None
+    assert (again.cells.tolist(), again.counts.tolist()) == ([0, 5, 10**16 - 1], [30, 31, 1000])
+    with pytest.raises(ValueError, match="read-only"):
+        again.cells[0] = 1
+
+
+def test_nothing_listed_is_a_synopsis_too() -> None:
+    """No cell may have reached the threshold."""
+    none = listed(cells=np.array([], dtype=np.int64), counts=np.array([], dtype=np.int64))
+    assert Synopsis.from_bytes(none.to_bytes()).to_bytes() == none.to_bytes()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cells": np.array([5, 0, 7])},
+        {"cells": np.array([0, 5, 5])},
+        {"cells": np.array([-1, 5, 7])},
+        {"cells": np.array([0, 5, 10**16])},
+        {"cells": np.array([2**62, -(2**62), 7])},
+        {"cells": np.array([0, 5])},
+        {"cells": np.array([0.0, 5.0, 7.0])},
+        {"cells": None},
+        {"threshold": None},
+        {"threshold": 31},
+        {"threshold": 0, "counts": np.array([0, 0, 0])},
+    ],
+)
+def test_lists_that_no_threshold_leaves_are_refused(changes: dict[str, object]) -> None:
+    """Cells ascend and lie on the grid, each has one count, and none is below the threshold."""
+    with pytest.raises(InvalidSynopsis):
+        listed(**changes)
