@@ -1,0 +1,228 @@
+"""Clustering in four and more dimensions: the service's own method beside diffprivlib's KMeans and no privacy.
+
+`python -m bench.dimensions`. The paper's generator (bench/published.py) with 100,000 rows and K = 8; the WCSS of the
+rows themselves, over that of scikit-learn's KMeans on the rows (best of ten starts).
+The rows only judge: every centre was chosen from a released synopsis. diffprivlib needs an older scikit-learn, so it
+gets an environment of its own below bench/out, made on the first run.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from rich.progress import track
+from sklearn.cluster import KMeans
+
+from bench.published import Setting, dataset
+from bench.report import OUT, Section, cpu_seconds, publish, save
+from core.budget import Epsilon
+from core.domain import Attribute, Domain
+from core.grid import Grid
+from core.histogram import Counts, OccupiedCounts
+from core.kmeans import nearest
+from core.plan import DeclaredSize, Order, Plan, make_plan
+from core.queries.clusters import find_clusters
+from core.randomness import NoiseSource
+from core.records import OutOfRange, take_in
+from core.release import release
+from core.survivors import least_threshold
+from core.synopsis import Synopsis
+
+CLUSTERS = 8
+ROWS = 100_000
+DIMENSIONS = (4, 6, 8)
+EPSILONS = ("1", "0.1")
+SEEDS = range(5)
+MAX_CELLS = 4_000_000  # the service's default
+PEER = Path(__file__).with_name("peers") / "diffprivlib_kmeans.py"
+PEER_PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.7.2")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One dimension and epsilon: WCSS over the best known, ours dense, ours thresholded, the peer's; and our time."""
+
+    dimensions: int
+    epsilon: str
+    cells: int
+    dense: list[float]
+    thresholded: list[float]
+    peer: list[float]
+    release_seconds: float
+    cluster_seconds: float
+
+
+def wcss(rows: Floats, centres: Floats) -> float:
+    """The rows' own sum of squares: what no release sees."""
+    return float(nearest(rows, centres[None])[1].sum())
+
+
+def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
+    """The synopsis that the service would publish."""
+    d = rows.shape[1]
+    domain = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d)))
+    order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=CLUSTERS, size=DeclaredSize(len(rows)))
+    plan = make_plan(order, max_cells=max_cells)
+    counts = Counts.zero(plan.grid) if plan.threshold is None else OccupiedCounts(plan.grid)
+    counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
+    return release(
+        counts, plan, NoiseSource(), domain=domain, out_of_range=OutOfRange.CLIP, dataset="bench", release_id="bench"
+    )
+
+
+def our_wcss(rows: Floats, synopsis: Synopsis) -> float:
+    """By the service's default method."""
+    found = find_clusters(synopsis, CLUSTERS, level=0.95, seed=0)
+    return wcss(rows, np.array([cluster.centre for cluster in found.clusters]))
+
+
+def best_known(rows: Floats, seed: int) -> float:
+    """scikit-learn on the rows themselves."""
+    return float(KMeans(CLUSTERS, n_init=10, random_state=seed).fit(rows).inertia_)
+
+
+def peer_python() -> Path:
+    """The interpreter of the peer's environment, made when it is missing."""
+    folder = OUT / "diffprivlib"
+    python = folder / "bin" / "python"
+    if not (folder / "ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PEER_PACKAGES], check=True)
+        (folder / "ready").touch()
+    return python
+
+
+def peer_wcss(rows: Floats, epsilon: str) -> float:
+    """diffprivlib's KMeans at the same epsilon, bounds given: the mean of three runs."""
+    path = OUT / "dimensions.npz"
+    np.savez(path, rows=rows)
+    command = [str(peer_python()), str(PEER), str(path), str(CLUSTERS), epsilon, "3"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    path.unlink()
+    return float(np.mean([wcss(rows, np.array(centres)) for centres in json.loads(done.stdout)]))
+
+
+def contest(d: int, epsilon: str) -> Outcome:
+    """Every seed, with the whole grid and with a threshold."""
+    dense, thresholded, peer = [], [], []
+    cells, release_seconds, cluster_seconds = 0, [], []
+    for seed in SEEDS:
+        rows = dataset(Setting(CLUSTERS, ROWS, d), 100 + seed)
+        best = best_known(rows, seed)
+        kept: list[Synopsis] = []
+        release_seconds.append(cpu_seconds(lambda rows=rows, to=kept: to.append(released(rows, epsilon, max_cells=8))))
+        cluster_seconds.append(cpu_seconds(partial(our_wcss, rows, kept[0])))
+        whole = released(rows, epsilon, max_cells=MAX_CELLS)
+        cells = whole.grid.cell_count
+        dense.append(our_wcss(rows, whole) / best)
+        thresholded.append(our_wcss(rows, kept[0]) / best)
+        peer.append(peer_wcss(rows, epsilon) / best)
+    return Outcome(
+        d,
+        epsilon,
+        cells,
+        dense,
+        thresholded,
+        peer,
+        float(np.median(release_seconds)),
+        float(np.median(cluster_seconds)),
+    )
+
+
+def _mean(ratios: list[float]) -> str:
+    error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
+    return f"{np.mean(ratios):.3f} ± {error:.3f}"
+
+
+def run() -> list[Section]:
+    """WCSS over the best known, by dimension and epsilon, and a release of 10^12 cells."""
+    cases = [(d, epsilon) for epsilon in EPSILONS for d in DIMENSIONS]
+    outcomes = [contest(d, epsilon) for d, epsilon in track(cases, "four and more dimensions")]
+    rows = [
+        (
+            o.epsilon,
+            str(o.dimensions),
+            f"{o.cells:,}",
+            _mean(o.dense),
+            _mean(o.thresholded),
+            _mean(o.peer),
+            f"{o.release_seconds:.2f}",
+            f"{o.cluster_seconds:.2f}",
+        )
+        for o in outcomes
+    ]
+    header = (
+        "epsilon",
+        "d",
+        "cells",
+        "rugnik, every cell",
+        "rugnik, thresholded",
+        "diffprivlib",
+        "release s",
+        "clusters s",
+    )
+    remarks = (
+        f"WCSS of the rows over the best known, N = {ROWS:,}, K = {CLUSTERS}, {len(SEEDS)} datasets.",
+        "The rows judge only; all centres were chosen from the noisy counts.",
+        _vast(),
+    )
+    return [Section("Four and more dimensions", remarks, header, rows, _plot(outcomes))]
+
+
+def _vast() -> str:
+    """A release of a grid of 10^12 cells, in a sentence."""
+    rng = np.random.default_rng(0)
+    d, m, n = 12, 10, 100_000
+    middles = rng.uniform(-0.8, 0.8, (CLUSTERS, d))
+    rows = np.clip(middles[rng.integers(CLUSTERS, size=n)] + 0.03 * rng.normal(size=(n, d)), -1, 1)
+    domain = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d)))
+    order = Order(dimensions=d, epsilon=Epsilon.parse("1"), clusters=CLUSTERS, size=DeclaredSize(n))
+    grid = Grid(m, d)
+    threshold = least_threshold(grid.cell_count, order.histogram_epsilon)
+    plan = Plan(order=order, size=n, wanted=m, grid=grid, threshold=threshold)
+    counts = OccupiedCounts(grid)
+    counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
+    found: list[Synopsis] = []
+
+    def publish_it() -> None:
+        found.append(
+            release(
+                counts, plan, NoiseSource(), domain=domain, out_of_range=OutOfRange.CLIP, dataset="b", release_id="b"
+            )
+        )
+
+    seconds = cpu_seconds(publish_it)
+    ratio = our_wcss(rows, found[0]) / wcss(rows, middles)
+    return (
+        f"A grid of {grid.cell_count:,} cells (d = {d}) is released in {seconds:.2f} s: {len(found[0].counts):,} cells "
+        f"reach the threshold of {threshold}; WCSS {ratio:.3f} of that of the true centres."
+    )
+
+
+def _plot(outcomes: list[Outcome]) -> str:
+    figure = Figure(figsize=(8, 3.5), layout="constrained")
+    axes = figure.subplots(1, len(EPSILONS), sharey=True)
+    for axis, epsilon in zip(axes, EPSILONS, strict=True):
+        chosen = [o for o in outcomes if o.epsilon == epsilon]
+        d = [o.dimensions for o in chosen]
+        for name, pick in (("every cell", "dense"), ("thresholded", "thresholded"), ("diffprivlib", "peer")):
+            axis.plot(d, [np.mean(getattr(o, pick)) for o in chosen], marker="o", label=name)
+        axis.set(title=f"epsilon {epsilon}", xlabel="dimensions", xticks=d)
+        axis.axhline(1, color="grey", linewidth=0.8)
+    axes[0].set_ylabel("WCSS / best known")
+    axes[0].legend()
+    return save(figure, "dimensions")
+
+
+if __name__ == "__main__":
+    publish(run(), "dimensions")
