@@ -93,6 +93,7 @@ class Live:
     gate: Unreliable
     keys: dict[Role, str]
     naps: list[float] = field(default_factory=list)
+    city: str = "city"
 
     @property
     def service(self) -> Service:

@@ -25,7 +25,7 @@ BLOCKED = set(sys.argv[1].split(","))
 sys.meta_path.insert(0, Blocked())
 from app.client import Client, errors
 with Client(sys.argv[2], sys.argv[3]) as client:
-    release = client.order("city", epsilon="0.5", clusters=4)
+    release = client.order(sys.argv[5], epsilon="0.5", clusters=4)
     client.upload(release.id, sys.argv[4])
     print(client.count(release.id).epsilon_spent, client.clusters(release.id, 2).method)
     try:
@@ -51,7 +51,7 @@ def test_the_client_runs_without_the_servers_packages(live: Live, curator: Clien
     file = tmp_path / "rows.csv"
     file.write_bytes(ROWS)
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, ",".join(blocked), live.url, live.keys[Role.CURATOR], str(file)],
+        [sys.executable, "-c", SCRIPT, ",".join(blocked), live.url, live.keys[Role.CURATOR], str(file), live.city],
         check=False,
         capture_output=True,
         text=True,
@@ -61,4 +61,4 @@ def test_the_client_runs_without_the_servers_packages(live: Live, curator: Clien
     assert first.startswith("0 ")
     assert "pip install pandas" in missing
     assert modules == "[]"
-    assert curator.dataset("city").newest is not None
+    assert curator.dataset(live.city).newest is not None

@@ -12,7 +12,7 @@ import pytest
 
 from app import problems
 from app.auth import Role
-from app.client import Client, RugnikError, errors
+from app.client import Client, Retries, RugnikError, errors
 from tests.support.live import Live, refuse
 
 
@@ -42,10 +42,10 @@ def test_every_class_stands_in_the_tree() -> None:
 def test_a_problem_carries_its_fields(live: Live, curator: Client) -> None:
     """Requested and remaining epsilon, the state of a release, columns that do not fit, fields that are wrong."""
     with pytest.raises(errors.InsufficientBudget, match="epsilon") as short:
-        curator.order("city", epsilon="3.5", clusters=4)
+        curator.order(live.city, epsilon="3.5", clusters=4)
     assert (short.value.requested, short.value.remaining, short.value.status) == ("3.5", "3", 409)
     assert short.value.title == "Not enough epsilon is left"
-    release = curator.order("city", epsilon="0.1", clusters=4).id
+    release = curator.order(live.city, epsilon="0.1", clusters=4).id
     with pytest.raises(errors.UnfitColumns) as unfit:
         curator.upload(release, b"age\n1\n", media_type="text/csv")
     assert unfit.value.columns == ["income"]
@@ -55,17 +55,17 @@ def test_a_problem_carries_its_fields(live: Live, curator: Client) -> None:
     assert digest is not None
     assert (ended.value.state, ended.value.digest) == ("published", digest.digest)
     with pytest.raises(errors.InvalidRequest) as invalid:
-        curator.order("city", epsilon="0.1", clusters=-1)
+        curator.order(live.city, epsilon="0.1", clusters=-1)
     assert invalid.value.errors[0]["loc"] == ["body", "clusters"]
     with pytest.raises(errors.TooManyCells) as many:
-        curator.order("city", epsilon="0.1", clusters=10**9, declared=10**9)
+        curator.order(live.city, epsilon="0.1", clusters=10**9, declared=10**9)
     assert many.value.fields["setting"] == "RUGNIK_MAX_CELLS"
     with pytest.raises(errors.Invalid):
-        curator.order("city", epsilon=0.1 + 0.2, clusters=2)  # seventeen places: refused, not rounded
+        curator.order(live.city, epsilon=0.1 + 0.2, clusters=2)  # seventeen places: refused, not rounded
     with live.client(None) as nobody, pytest.raises(errors.NotAuthenticated):
         nobody.datasets()
     with live.client(Role.ANALYST) as analyst, pytest.raises(errors.NotAllowed, match="role curator"):
-        analyst.plan("city", epsilon=1, clusters=2)
+        analyst.plan(live.city, epsilon=1, clusters=2)
     with pytest.raises(errors.NotFound):
         curator.dataset("no/such dataset?")
 
@@ -91,7 +91,7 @@ def test_another_service_is_told_from_rugnik(live: Live, curator: Client) -> Non
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "127.0.0.1:8000", "ftp://127.0.0.1", "http://", "http://[", ""])
 def test_an_address_where_nothing_answers_gives_one_error(url: str) -> None:
     """NotReached, with the address in it, whatever httpx calls it."""
-    with pytest.raises(errors.NotReached), Client(url, "key", timeout=2.0) as client:
+    with pytest.raises(errors.NotReached), Client(url, "key", timeout=2.0, retries=Retries(attempts=1)) as client:
         client.health()
 
 

@@ -103,7 +103,7 @@ def test_the_length_of_a_file_is_stated_and_its_rows_are_not(live: Live, curator
     """Content-Length lets the service refuse early; a declared size is never derived from a file or a table."""
     for source in (written(tmp_path, "rows.csv", ROWS), FRAME):
         live.gate.headers.clear()
-        release = curator.order("city", epsilon="0.1", clusters=4)
+        release = curator.order(live.city, epsilon="0.1", clusters=4)
         assert set(release.plan.order["size"]) == {"estimate"}
         curator.upload(release.id, source)
         length = live.gate.headers[-1].get("content-length")
