@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 from app.client.decoding import Reply, frame
@@ -87,14 +87,20 @@ class Reach(Reply):
     all: float
 
 
-def _cells(axes: tuple[Axis, ...], counts: list[Any]) -> Any:
-    """One row per cell: the ends of its box on each axis, and its count; the last axis fastest."""
-    columns: dict[str, list[Any]] = {}
-    for position, axis in enumerate(axes):
-        places = [place[position] for place in product(*(range(len(one.edges) - 1) for one in axes))]
-        columns[f"{axis.name}_lower"] = [axis.edges[place] for place in places]
-        columns[f"{axis.name}_upper"] = [axis.edges[place + 1] for place in places]
-    return frame({**columns, "count": counts})
+Cell = tuple[tuple[float, ...], float]  # lower and upper end on each axis, one after the other; the count
+
+
+def _cells(axes: tuple[Axis, ...], counts: Iterable[float]) -> Iterator[Cell]:
+    """Every cell with its count, the last axis fastest."""
+    sides = [list(pairwise(axis.edges)) for axis in axes]
+    for box, count in zip(product(*sides), counts, strict=True):
+        yield tuple(end for side in box for end in side), count
+
+
+def _cell_frame(axes: tuple[Axis, ...], cells: Iterable[Cell]) -> Any:
+    names = [f"{axis.name}_{end}" for axis in axes for end in ("lower", "upper")]
+    listed = [(*ends, count) for ends, count in cells]
+    return frame({name: [row[x] for row in listed] for x, name in enumerate([*names, "count"])})
 
 
 def _flat(counts: Any) -> Iterator[float]:
@@ -114,9 +120,13 @@ class Marginal(Answer):
     noise_sd: float
     reach: Reach
 
+    def cells(self) -> Iterator[Cell]:
+        """Every cell: the ends of its box, and its count."""
+        return _cells(self.attributes, _flat(self.counts))
+
     def to_pandas(self) -> Any:
         """One row per cell."""
-        return _cells(self.attributes, list(_flat(self.counts)))
+        return _cell_frame(self.attributes, self.cells())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,9 +297,13 @@ class Synopsis(Answer):
     noise_sd: float
     reach: Reach
 
+    def cells(self) -> Iterator[Cell]:
+        """Every cell: the ends of its box, and its count."""
+        return _cells(self.attributes, self.counts)
+
     def to_pandas(self) -> Any:
         """One row per cell."""
-        return _cells(self.attributes, list(self.counts))
+        return _cell_frame(self.attributes, self.cells())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
