@@ -15,7 +15,8 @@ Publish:    rugnik release rows.csv --epsilon 0.5 --clusters 5
 Ask:        rugnik query clusters bike-trips --k 5
 Audit:      rugnik ledger verify
 
-Commands that speak to a service take its address and your key from RUGNIK_URL and RUGNIK_KEY, or --url and --key."""
+Commands that speak to a service take its address and your key from
+RUGNIK_URL and RUGNIK_KEY, or --url and --key."""
 
 main = typer.Typer(
     name="rugnik",

@@ -52,8 +52,9 @@ def verify(
 ) -> None:
     """Walk the whole chain: numbers, hashes, balances. Ends with 5 where it does not hold.
 
-    Without FILE the service walks its own ledger, and compares it with its witness. With FILE nothing is asked of
-    anybody. A head that you noted earlier also tells whether the ledger was cut short or replaced as a whole.
+    Without FILE the service walks its own ledger, and compares it with its
+    witness. With FILE nothing is asked of anybody. A head that you noted
+    earlier tells, too, whether the ledger was cut short or replaced as a whole.
 
     \b
     Example:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import socket
+import sys
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +34,8 @@ def demo(
 ) -> None:
     """Run a service with made-up bike trips published in it, and print how to look at them. Ctrl-C stops it.
 
-    Everything lies in one folder: delete it, and the demo starts anew. Not for real data: its keys are on your screen.
+    Everything lies in one folder: delete it, and the demo starts anew. Not
+    for real data: its keys are on your screen.
 
     \b
     Example:
@@ -190,7 +193,9 @@ def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> N
 
 
 def _banner(demo: Prepared) -> str:
-    env = shlex.quote(str(demo.env))
+    env = shlex.quote(str(demo.env.resolve()))
+    python = Path(sys.executable)
+    rugnik = "rugnik" if shutil.which("rugnik") else shlex.quote(str(python.with_name("rugnik")))
     width = max(map(len, ROLES))
     keys = "\n".join(f"  {role:<{width}}  {demo.keys[role]}" for role in ROLES)
     return f"""
@@ -204,19 +209,17 @@ Keys, also in {demo.env}:
 
 {keys}
 
-In another terminal, here:
+In another terminal:
 
   . {env}
 
   curl -s "$RUGNIK_URL/v1/releases/$RELEASE/count?where=hour:7..9" -H "Authorization: Bearer $ANALYST"
 
-  RUGNIK_KEY=$ANALYST rugnik query clusters {bikes.DATASET} --k 5
+  RUGNIK_KEY=$ANALYST {rugnik} query clusters {bikes.DATASET} --k 5
 
-  python -c "
-  import os
-  from app.client import Client
-  with Client(os.environ['RUGNIK_URL'], os.environ['ANALYST']) as rugnik:
-      print(rugnik.count(os.environ['RELEASE'], {{'hour': (7, 9)}}).interval)"
+  {shlex.quote(str(python))} -c "import os; from app.client import Client
+rugnik = Client(os.environ['RUGNIK_URL'], os.environ['ANALYST'])
+print(rugnik.count(os.environ['RELEASE'], {{'hour': (7, 9)}}).interval)"
 
 Ctrl-C stops it.
 """

@@ -38,7 +38,8 @@ class Finding:
 def doctor(as_json: AsJson = False) -> None:
     """Check database, migrations, witness, entropy, permissions, clock and disk of the service that would run here.
 
-    Ends with 1 where something must be mended. Uses the same RUGNIK_… variables as `rugnik serve`.
+    Ends with 1 where something must be mended. Uses the same RUGNIK_…
+    variables as `rugnik serve`.
 
     \b
     Example:

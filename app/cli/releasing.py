@@ -40,7 +40,8 @@ def check(
 ) -> None:
     """Read a file as the service would, here and now: rows read, dropped, clipped. Nothing is sent or spent.
 
-    The numbers are exact, so they are for you alone. Bounds come from -a, from a schema file, or from the dataset.
+    The numbers are exact, so they are for you alone. Bounds come from -a,
+    from a schema file, or from the dataset.
 
     \b
     Example:
@@ -89,13 +90,14 @@ def release(
 ) -> None:
     """Publish a file: register the dataset if it is missing, order, upload, done. Epsilon is spent.
 
-    The dataset must exist, or its public bounds and budget be given: by -a and --budget, or by a JSON schema beside the
-    file. A file that cannot be read is refused before epsilon is spent; what its rows contain never decides.
+    The dataset must exist, or its public bounds and budget be given: by -a
+    and --budget, or by a JSON schema beside the file. A file that cannot be
+    read is refused before epsilon is spent; what its rows say never decides.
 
     \b
     Example:
       rugnik release examples/bike-trips.csv --epsilon 0.5 --clusters 5
-      rugnik release rows.csv --epsilon 0.5 --clusters 5 --budget 2 -a age:0..100 -a income:0..5000
+      rugnik release rows.csv --epsilon 1 --clusters 5 --budget 2 -a age:0..100
     """
     if declared is not None and estimate is not None:
         fail("Give either --declared or --estimate.", Code.USAGE)

@@ -19,7 +19,8 @@ def serve(
 ) -> None:
     """Serve the API. SQLite is migrated by itself; PostgreSQL needs `rugnik migrate` first.
 
-    The first start prints an admin key, once. Settings are RUGNIK_… variables; `rugnik doctor` checks them.
+    The first start prints an admin key, once. Settings are RUGNIK_… variables
+    of the environment; `rugnik doctor` checks them.
 
     \b
     Example:

@@ -51,9 +51,12 @@ class Code(IntEnum):
     UNFIT_FILE = 7
 
 
-CODES = """Exit codes: 0 done · 1 refused, or something to mend · 2 wrong usage or setting · 3 service not reached ·
-4 not enough epsilon is left · 5 the ledger is not valid · 6 the key is missing, unknown or of the wrong role ·
-7 the file does not fit · 130 stopped by Ctrl-C"""
+CODES = """\b
+Exit codes, for scripts:
+  0  done                               4  not enough epsilon is left
+  1  refused, or something to mend      5  the ledger is not valid
+  2  wrong usage, or a wrong setting    6  the key is missing or may not do this
+  3  the service is not reached         7  the file does not fit"""
 
 
 class Sentences(TyperGroup):
@@ -63,7 +66,7 @@ class Sentences(TyperGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except typer.Exit:
+        except (typer.Exit, typer.Abort, typer.TyperException):
             raise
         except Exception as error:
             known = _explained(error)
