@@ -78,13 +78,16 @@ def _settings(data_dir: Path) -> Settings:
     """A service of its own, whatever else is set in this environment."""
     from app.config import Settings  # noqa: PLC0415 - see app.cli.shared
 
-    return Settings(
-        data_dir=data_dir,
-        database_url=None,
-        witness=data_dir.resolve() / "witness" / "head",  # inside, so that deleting the folder deletes all
-        admin_key=None,
-        log_level="warning",
-    )
+    class Alone(Settings):
+        """Settings that do not look at the environment."""
+
+        @classmethod
+        def settings_customise_sources(cls, *_classes: Any, **sources: Any) -> tuple[Any, ...]:
+            """What is given, and nothing else."""
+            return (sources["init_settings"],)
+
+    witness = data_dir.resolve() / "witness" / "head"  # inside, so that deleting the folder deletes all
+    return Alone(data_dir=data_dir, witness=witness, log_level="warning")
 
 
 def _prepare(settings: Settings, url: str) -> Prepared:
