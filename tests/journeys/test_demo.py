@@ -94,9 +94,10 @@ def test_what_an_interrupted_run_left_undone_is_made_up_for(tmp_path: Path, monk
     def interrupted(_count: int) -> bytes:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(bikes, "csv", interrupted)
-        demo._prepare(settings, "http://127.0.0.1")
+        with pytest.raises(KeyboardInterrupt):
+            demo._prepare(settings, "http://127.0.0.1")
     first = demo._prepare(settings, "http://127.0.0.1")
     first.env.unlink()
     second = demo._prepare(settings, "http://127.0.0.1")
