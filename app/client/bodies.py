@@ -62,11 +62,6 @@ class Body:
         return known
 
 
-def is_frame(source: Any) -> bool:
-    """Whether a source is a table in memory rather than a file."""
-    return not isinstance(source, str | os.PathLike | bytes) and not hasattr(source, "read")
-
-
 def kind_of(name: str) -> tuple[str | None, bool]:
     """The media type that a file name promises, and whether it is compressed: 'rows.csv.gz' -> (text/csv, True)."""
     path = Path(name.lower())

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import httpx
 
-from app.client.bodies import Body, Progress, body_of, compressed, is_frame, metered
+from app.client.bodies import Body, Progress, body_of, compressed, metered
 from app.client.connected import Connected, quoted
-from app.client.errors import NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply
+from app.client.errors import PREFIX, NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply
 from app.client.objects import Dataset, Plan, Release
 from app.client.transport import decoded, may_pass, never_sent
 
@@ -119,11 +119,14 @@ class Curating(Connected):
         `source` is a path, a binary file object, bytes, or a pandas, polars or pyarrow table, of which only the ordered
         columns are sent. `progress(bytes_sent, total)` counts bytes of the source, and starts over with a new try.
 
-        A try that fails on the way is followed by a look at the release: if it is published, it is returned without
-        `ingest`, because that reply is lost; if it is still ordered and the source can be read again, so it is.
+        A release that is not waiting for rows is refused before any is sent. A try that fails on the way is followed by
+        a look at the release: if it is published, it is returned without `ingest`, because that reply is lost; if it is
+        still ordered and the source can be read again, so it is.
         """
-        columns = self.release(release).attributes if is_frame(source) else ()
-        body = body_of(source, media_type=media_type, columns=columns)
+        standing = self.release(release)
+        if standing.state != "ordered":
+            raise _ended(standing)
+        body = body_of(source, media_type=media_type, columns=standing.attributes)
         if progress is not None:
             body = metered(body, progress)
         if gzip:
@@ -156,6 +159,17 @@ class Curating(Connected):
             return None
         standing = self.release(release)
         return standing if standing.state == "published" else None
+
+
+def _ended(standing: Release) -> ReleaseEnded:
+    """What the service would say to an upload, said without sending it."""
+    return ReleaseEnded(
+        type=PREFIX + ReleaseEnded.type,
+        status=409,
+        title="The release is no longer open",
+        detail=f"The release is {standing.state}; only an ordered release can be uploaded to or voided.",
+        fields={"state": standing.state, "synopsis": standing.raw.get("synopsis")},
+    )
 
 
 def decimal(epsilon: Epsilon) -> str:

@@ -60,6 +60,11 @@ def refuse(status: int, problem: str | None = None, *, after: str | None = None)
     return fault
 
 
+async def honest(self: Unreliable, scope: Any, receive: Any, send: Any) -> None:
+    """No fault at all, for the request before the one that is meant."""
+    await self.app(scope, receive, send)
+
+
 def repeat(body: Any) -> Fault:
     """An answer that was true a moment ago."""
 

@@ -10,7 +10,7 @@ import pytest
 from app.auth import Role
 from app.client import Client, Retries, errors
 from tests.support.api import ROWS
-from tests.support.live import Live, break_before, lose_reply, refuse, repeat
+from tests.support.live import Live, break_before, honest, lose_reply, refuse, repeat
 
 
 def methods(live: Live) -> Counter[str]:
@@ -111,7 +111,8 @@ def test_an_upload_whose_reply_is_lost_is_found_published(live: Live, curator: C
     live.gate.faults["PUT"] = [lose_reply]
     found = curator.upload(order, ROWS, media_type="text/csv")
     assert (found.state, found.ingest) == ("published", None)
-    assert live.gate.seen == [("PUT", f"/v1/releases/{order}/records"), ("GET", f"/v1/releases/{order}")]
+    look, send = ("GET", f"/v1/releases/{order}"), ("PUT", f"/v1/releases/{order}/records")
+    assert live.gate.seen == [look, send, look]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_an_upload_that_did_not_get_through_is_repeated(
     assert (published.state, published.ingest.rows_read) == ("published", 500)
     assert told[-1] == (len(ROWS), len(ROWS))
     sent = [method for method, _ in live.gate.seen]
-    assert sent == ["PUT", "GET", "PUT", "GET", "PUT"]
+    assert sent == ["GET", "PUT", "GET", "PUT", "GET", "PUT"]
 
 
 def test_an_upload_that_can_be_read_only_once_is_not_repeated(live: Live, curator: Client, order: str) -> None:
@@ -152,12 +153,27 @@ def test_an_upload_that_can_be_read_only_once_is_not_repeated(live: Live, curato
 def test_a_second_try_that_finds_the_release_published_is_a_success(live: Live, curator: Client, order: str) -> None:
     """The first try may get through after it was given up; the 409 of the second one then tells so."""
     live.gate.faults["PUT"] = [lose_reply]
-    live.gate.faults["GET"] = [repeat(curator.release(order).raw)]  # as it was before the first try got through
+    live.gate.faults["GET"] = [honest, repeat(curator.release(order).raw)]  # as it was before the first try got through
     found = curator.upload(order, ROWS, media_type="text/csv")
     assert (found.state, found.ingest) == ("published", None)
     assert methods(live)["PUT"] == 2
-    with pytest.raises(errors.ReleaseEnded):  # a first try of its own is told what it is
+
+
+def test_a_release_that_takes_no_rows_is_sent_none(live: Live, curator: Client, order: str) -> None:
+    """Published or void: told in the service's own words, before gigabytes are sent in vain."""
+    curator.void(order)
+    live.gate.seen.clear()
+    with pytest.raises(errors.ReleaseEnded, match="void") as ended:
         curator.upload(order, ROWS, media_type="text/csv")
+    assert ended.value.state == "void"
+    assert live.gate.seen == [("GET", f"/v1/releases/{order}")]
+    with pytest.raises(errors.ReleaseEnded) as told:
+        curator.void(order)
+    assert (ended.value.detail, ended.value.title, ended.value.status) == (
+        told.value.detail,
+        told.value.title,
+        told.value.status,
+    )
 
 
 def test_health_is_asked_once(live: Live, curator: Client) -> None:
