@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from pathlib import Path
 
@@ -132,6 +133,16 @@ def test_an_upload_that_did_not_get_through_is_repeated(
     assert told[-1] == (len(ROWS), len(ROWS))
     sent = [method for method, _ in live.gate.seen]
     assert sent == ["GET", "PUT", "GET", "PUT", "GET", "PUT"]
+
+
+def test_a_file_object_is_read_again_from_where_it_stood(live: Live, curator: Client, order: str) -> None:
+    """A second try sends what the first one did."""
+    file = io.BytesIO(b"junk" + ROWS)
+    file.seek(4)
+    live.gate.faults["PUT"] = [break_before]
+    published = curator.upload(order, file, media_type="text/csv")
+    assert published.ingest is not None
+    assert published.ingest.rows_read == 500
 
 
 def test_an_upload_that_can_be_read_only_once_is_not_repeated(live: Live, curator: Client, order: str) -> None:

@@ -139,6 +139,7 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
     }
     assert reached == set(operations(live.app))
     assert live.naps == []
+    assert live.keys[Role.CURATOR] not in repr(curator) + repr(vars(curator))
 
 
 def test_fields_that_a_newer_service_adds_stay_reachable(live: Live) -> None:
