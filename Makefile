@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SOURCES := core app migrations tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check format bench lock clean
+.PHONY: help demo serve test check format bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -17,6 +17,9 @@ $(READY): requirements-dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+demo: $(READY) ## a service with made-up data in it at http://127.0.0.1:8000, and how to look at it
+	@$(BIN)/rugnik demo $(DEMO)
 
 serve: $(READY) ## run the service on SQLite at http://127.0.0.1:8000
 	$(BIN)/rugnik serve

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from app.ingest.limits import Limits
 from core.budget import Epsilon
 from core.errors import InvalidEpsilon
 
@@ -113,6 +114,20 @@ class Settings(BaseSettings):
         """The witness file that is used: beside the data folder, not in it, so that restoring one keeps the other."""
         folder = self.data_dir.resolve()
         return self.witness or folder.with_name(folder.name + ".witness")
+
+    @property
+    def limits(self) -> Limits:
+        """How much of the machine one upload may take."""
+        return Limits(
+            max_bytes=self.max_upload_bytes,
+            max_inflated_bytes=self.max_inflated_bytes,
+            max_rows=self.max_upload_rows,
+            max_wide_rows=self.max_wide_rows,
+            max_columns=self.max_upload_columns,
+            buffer_bytes=self.upload_memory_bytes,
+            spool_bytes=self.max_spool_bytes,
+            spool_folder=self.spool_dir,
+        )
 
     @property
     def budget_cap(self) -> Epsilon:

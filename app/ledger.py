@@ -70,6 +70,12 @@ def head(tx: Connection) -> Head:
     return Head(seq=row.seq, hash=row.hash) if row else EMPTY
 
 
+def newest_time(tx: Connection) -> str | None:
+    """When the last entry was made that has a time and not only a day."""
+    query = select(ledger.c.at).where(ledger.c.kind != Kind.PUBLISH).order_by(ledger.c.seq.desc()).limit(1)
+    return tx.execute(query).scalar_one_or_none()
+
+
 def budget(tx: Connection, dataset: str) -> Budget:
     """Grants minus charges plus voids: a sum over the ledger, stored nowhere."""
 
@@ -226,13 +232,14 @@ def verify_all(service: Service) -> Verification:
         # The witness is read first: entries that are committed meanwhile only make the ledger longer.
         witnessed = service.witness.head()
         result = verify_entries(tx)
-        if result.valid and not _holds(tx, witnessed):
+        if result.valid and not holds(tx, witnessed):
             reason = "The ledger does not hold the entry that the witness file saw."
             return Verification(entries=result.entries, head=result.head, first_bad=witnessed.seq, reason=reason)
     return result
 
 
-def _holds(tx: Connection, witnessed: Head) -> bool:
+def holds(tx: Connection, witnessed: Head) -> bool:
+    """Whether the ledger has the entry that a witness saw."""
     if witnessed == EMPTY:
         return True
     found = tx.execute(select(ledger.c.hash).where(ledger.c.seq == witnessed.seq)).scalar_one_or_none()
@@ -244,12 +251,12 @@ def agrees_with_witness(service: Service) -> bool:
     try:
         witnessed = service.witness.head()
         with service.database.read_only() as tx:
-            current, holds = head(tx), _holds(tx, witnessed)
-        if holds:
+            current, agrees = head(tx), holds(tx, witnessed)
+        if agrees:
             service.witness.advance(current)
     except (OSError, CannotStart):
         return False
-    return holds
+    return agrees
 
 
 def check_witness(service: Service) -> None:
@@ -257,7 +264,7 @@ def check_witness(service: Service) -> None:
     witnessed = service.witness.head()
     with service.database.read_only() as tx:
         current = head(tx)
-        if not _holds(tx, witnessed):
+        if not holds(tx, witnessed):
             raise LedgerRewound(
                 f"The ledger in the database is not the one this service kept before: the witness file "
                 f"{service.witness.path} saw entry {witnessed.seq} with hash {witnessed.hash[:12]}…, and the database "

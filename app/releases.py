@@ -11,10 +11,8 @@ from sqlalchemy import Connection, insert, select
 
 from app import datasets, ledger
 from app.auth import Principal, Role
-from app.config import Settings
 from app.errors import CorruptSynopsis, DatasetClosed, IdempotencyConflict, NotFound, ReleaseEnded
 from app.ingest.formats import MediaType
-from app.ingest.limits import Limits
 from app.ingest.upload import Ingest, count_upload
 from app.ledger import Standing, State, open_book
 from app.orders import ReleaseOrder
@@ -103,19 +101,6 @@ def require_uploadable(service: Service, caller: Principal, release_id: str) -> 
         return found
 
 
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        max_bytes=settings.max_upload_bytes,
-        max_inflated_bytes=settings.max_inflated_bytes,
-        max_rows=settings.max_upload_rows,
-        max_wide_rows=settings.max_wide_rows,
-        max_columns=settings.max_upload_columns,
-        buffer_bytes=settings.upload_memory_bytes,
-        spool_bytes=settings.max_spool_bytes,
-        spool_folder=settings.spool_dir,
-    )
-
-
 def publish(
     service: Service, caller: Principal, release_id: str, chunks: Iterator[bytes], *, media_type: MediaType, gzip: bool
 ) -> Published:
@@ -131,7 +116,7 @@ def publish(
         domain=domain,
         out_of_range=wanted.out_of_range,
         max_cells=found.max_cells,
-        limits=_limits(service.settings),
+        limits=service.settings.limits,
         noise=service.noise,
     )
     synopsis = make_synopsis(

@@ -7,6 +7,7 @@ exported line, `jq -cjaS 'del(.hash)' | sha256sum` prints the hash.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -15,6 +16,7 @@ from typing import Any
 
 from core.budget import Epsilon
 from core.canonical import canonical_json
+from core.errors import CoreError
 
 GENESIS = "0" * 64
 
@@ -58,6 +60,16 @@ class LedgerEntry:
             "previous": self.previous,
             "hash": self.hash,
         }
+
+    @classmethod
+    def from_line(cls, line: bytes) -> LedgerEntry | None:
+        """The entry of one exported line; None where the line is not, byte for byte, what `to_json` writes."""
+        try:
+            stored = json.loads(line)
+            entry = cls(**{**stored, "kind": Kind(stored["kind"]), "epsilon": Epsilon.parse(stored["epsilon"])})
+            return entry if canonical_json(entry.to_json()) == line else None
+        except (CoreError, KeyError, RecursionError, TypeError, ValueError):
+            return None
 
     def entry_hash(self) -> str:
         """The hash that this entry must carry."""

@@ -1,11 +1,41 @@
-"""`rugnik`: one command-line tool."""
+"""`rugnik`: one command-line tool, the client library under it."""
 
 from __future__ import annotations
 
 import typer
 
-from app.cli import service
+from app.cli import admin, analyst, auditor, curator, demo, doctor, releasing, service
+from app.cli.shared import CODES, Sentences
 
-main = typer.Typer(no_args_is_help=True, add_completion=True, help="A differential-privacy synopsis service.")
-main.command()(service.serve)
-main.command()(service.migrate)
+HELP = """Upload once, ask for ever, audit every billionth of epsilon.
+
+\b
+Try it:     rugnik demo
+Publish:    rugnik release rows.csv --epsilon 0.5 --clusters 5
+Ask:        rugnik query clusters bike-trips --k 5
+Audit:      rugnik ledger verify
+
+Commands that speak to a service take its address and your key from
+RUGNIK_URL and RUGNIK_KEY, or --url and --key."""
+
+main = typer.Typer(
+    name="rugnik",
+    cls=Sentences,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,  # its frames could show a key
+    help=HELP,
+    epilog=CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
+for run in (demo.demo, service.serve, service.migrate, doctor.doctor):
+    main.command(rich_help_panel=RUNNING)(run)
+main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
+main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)
+main.command(rich_help_panel=CURATING)(curator.plan)
+main.command(rich_help_panel=CURATING)(releasing.check)
+main.command(rich_help_panel=CURATING)(releasing.release)
+main.command(rich_help_panel=CURATING)(curator.void)
+main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
+main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

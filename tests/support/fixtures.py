@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -17,7 +18,10 @@ from app.config import Settings
 from app.database import Database
 from app.main import create_app
 from tests.support.api import Api, frozen_clock
+from tests.support.live import Live, opened_live
 from tests.support.server import Server, running_server
+
+_names = count()
 
 
 @pytest.fixture(scope="session")
@@ -105,3 +109,22 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     yield start
     for server in running:
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """One server for the tests of a file."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("live") / "data", log_level="warning")
+    with opened_live(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def live(live_server: Live) -> Live:
+    """The server, with nothing left of an earlier test that this one could notice; `city` is a name of its own."""
+    live_server.gate.faults.clear()
+    live_server.gate.seen.clear()
+    live_server.gate.headers.clear()
+    live_server.naps.clear()
+    live_server.city = f"city-{next(_names)}"
+    return live_server

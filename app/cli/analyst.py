@@ -1,0 +1,257 @@
+"""`rugnik query …`: questions to a published release, as tables, JSON or files. None of them costs epsilon."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
+
+if TYPE_CHECKING:
+    from app.client import Client
+    from app.client.answers import Answer
+
+query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
+
+Release = Annotated[
+    str,
+    typer.Argument(
+        metavar="RELEASE", help="A release's id, or a dataset's name for its newest release.", show_default=False
+    ),
+]
+Level = Annotated[float, typer.Option(help="The probability that an interval holds with.")]
+Seed = Annotated[int, typer.Option(min=0, help="A public seed: the same seed gives the same answer.")]
+_ID = re.compile(r"r[0-9a-f]{16}")
+_FORMS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".json": "json"}
+
+
+def release_id(client: Client, release: str) -> str:
+    """The id itself, or that of a dataset's newest published release."""
+    if _ID.fullmatch(release):
+        return release
+    newest = client.dataset(release).newest
+    if newest is None:
+        fail(f"{release} has no published release yet.", Code.REFUSED)
+    return newest.id
+
+
+def _show(
+    answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[Any]], as_json: bool, output: Path | None
+) -> None:
+    if as_json or output is not None:
+        show_json(answer.raw, output)
+        return
+    show_table(columns, rows)
+    for warning in answer.raw.get("warnings", ()):
+        note(f"Note: {warning}")
+
+
+@query.command()
+def count(
+    release: Release,
+    where: Annotated[
+        list[str] | None, typer.Option("--where", "-w", help="attribute:lower..upper; repeat for more.")
+    ] = None,
+    level: Level = 0.95,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Count the rows in a box, with the interval of its noise.
+
+    \b
+    Example:
+      rugnik query count bike-trips --where hour:7..9 --where x:..4
+    """
+    with connect(url, key) as client:
+        found = client.count(release_id(client, release), where or [], level=level)
+    row = (found.count, found.interval.low, found.interval.high, found.discretisation.low, found.discretisation.high)
+    _show(found, ("count", "low", "high", "without cut cells", "with cut cells"), [row], as_json, output)
+
+
+@query.command()
+def marginal(
+    release: Release,
+    attributes: Annotated[list[str], typer.Argument(help="One attribute or more.", show_default=False)],
+    counts: Annotated[str, typer.Option(help="raw, or nonnegative with the same sum.")] = "raw",
+    level: Level = 0.95,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """The histogram of some attributes, cell by cell.
+
+    \b
+    Example:
+      rugnik query marginal bike-trips hour
+    """
+    with connect(url, key) as client:
+        found = client.marginal(release_id(client, release), attributes, level=level, counts=counts)
+    each = found.reach.each
+    rows = [(*ends, value, value - each, value + each) for ends, value in found.cells()]
+    names = [f"{axis.name} {end}" for axis in found.attributes for end in ("from", "to")]
+    _show(found, (*names, "count", "low", "high"), rows, as_json, output)
+
+
+@query.command()
+def quantiles(
+    release: Release,
+    attribute: Annotated[str, typer.Argument(help="One attribute.", show_default=False)],
+    q: Annotated[list[float] | None, typer.Option("--q", help="A share between 0 and 1; repeat for more.")] = None,
+    level: Level = 0.95,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Quantiles of one attribute, with intervals.
+
+    \b
+    Example:
+      rugnik query quantiles bike-trips hour --q 0.5 --q 0.9
+    """
+    with connect(url, key) as client:
+        found = client.quantiles(release_id(client, release), attribute, q or [0.25, 0.5, 0.75], level=level)
+    rows = [(one.q, one.value, one.interval.low, one.interval.high) for one in found.quantiles]
+    _show(found, ("q", attribute, "low", "high"), rows, as_json, output)
+
+
+@query.command()
+def moments(
+    release: Release,
+    level: Level = 0.95,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Size, means, variances, covariances and correlations, with intervals.
+
+    \b
+    Example:
+      rugnik query moments bike-trips
+    """
+    with connect(url, key) as client:
+        found = client.moments(release_id(client, release), level=level)
+    rows = [(name, of, one.value, one.interval.low, one.interval.high) for name, of, one in found.estimates()]
+    _show(found, ("moment", "of", "value", "low", "high"), rows, as_json, output)
+
+
+@query.command()
+def clusters(
+    release: Release,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many clusters.", show_default=False)],
+    method: Annotated[
+        str | None, typer.Option(help="posterior, projected or lloyd.", show_default="the service's choice")
+    ] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Cluster centres in the attributes' own units, the largest cluster first, each number with its reach.
+
+    \b
+    Example:
+      rugnik query clusters bike-trips --k 5
+    """
+    with connect(url, key) as client:
+        found = client.clusters(release_id(client, release), k, level=level, seed=seed, method=method)
+    rows = []
+    for center, size, certain in zip(found.centers, found.sizes, found.uncertainty, strict=True):
+        spans = [_span(value, one.low, one.high) for value, one in zip(center, certain.center, strict=True)]
+        rows.append((round(size), f"{certain.size.low:,.0f} … {certain.size.high:,.0f}", *spans))
+    _show(found, ("size", "size between", *found.attributes), rows, as_json, output)
+    if not as_json and output is None:
+        note(f"method {found.method}, stability {found.stability:.2f}, inertia {found.inertia:.4g}")
+
+
+@query.command()
+def scan(
+    release: Release,
+    low: Annotated[int, typer.Option("--from", min=1, help="The smallest k.")] = 2,
+    high: Annotated[int, typer.Option("--to", min=1, help="The largest k.")] = 10,
+    seed: Seed = 0,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Inertia and stability for several k: which number of clusters the synopsis supports.
+
+    \b
+    Example:
+      rugnik query scan bike-trips --from 2 --to 8
+    """
+    with connect(url, key) as client:
+        found = client.scan_clusters(release_id(client, release), low, high, seed=seed)
+    rows = [(line.k, line.inertia, line.stability) for line in found.scan]
+    _show(found, ("k", "inertia", "stability"), rows, as_json, output)
+
+
+@query.command()
+def rows(
+    release: Release,
+    count: Annotated[int, typer.Option(min=1, help="How many rows.")] = 10,
+    seed: Seed = 0,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Synthetic rows; with -o as a file: .csv, .parquet or .json.
+
+    \b
+    Example:
+      rugnik query rows bike-trips --count 1000 --seed 1 -o rows.parquet
+    """
+    with connect(url, key) as client:
+        found = release_id(client, release)
+        if output is not None:
+            client.download_rows(found, output, count=count, seed=seed, format=_form(output))
+            return
+        answer = client.rows(found, count, seed=seed)
+    _show(answer, answer.attributes, answer.rows, as_json, None)
+
+
+@query.command()
+def synopsis(
+    release: Release,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """The whole noisy histogram; with -o as a file: .csv, .parquet, .arrow or .json.
+
+    \b
+    Example:
+      rugnik query synopsis bike-trips -o cells.csv
+    """
+    with connect(url, key) as client:
+        found = release_id(client, release)
+        if output is not None:
+            client.download_synopsis(found, output, format=_form(output))
+            return
+        answer = client.synopsis(found)
+    names = [f"{axis.name} {end}" for axis in answer.attributes for end in ("from", "to")]
+    _show(answer, (*names, "count"), [(*ends, value) for ends, value in answer.cells()], as_json, None)
+
+
+def _span(value: float, low: float, high: float) -> str:
+    return f"{value:.4g} ({low:.4g} … {high:.4g})"
+
+
+def _form(output: Path) -> str:
+    form = _FORMS.get(output.suffix.lower())
+    if form is None:
+        fail(f"{output}: end the name in {', '.join(_FORMS)}.", Code.USAGE)
+    return form

@@ -1,0 +1,228 @@
+"""`rugnik demo`: a service with something to look at, from nothing, in one command."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import socket
+import sys
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli import bikes
+from app.cli.shared import Code, fail, note
+
+if TYPE_CHECKING:
+    from app.config import Settings
+    from app.service import Service
+
+ROLES = ("admin", "curator", "analyst", "auditor")
+ROWS = 20_000
+EPSILON, CLUSTERS = "1", 5
+
+
+def demo(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
+    data_dir: Annotated[Path, typer.Option(help="The demo's own folder; a second run goes on with it.")] = Path(
+        "rugnik-data-demo"
+    ),
+) -> None:
+    """Run a service with made-up bike trips published in it, and print how to look at them. Ctrl-C stops it.
+
+    Everything lies in one folder: delete it, and the demo starts anew. Not
+    for real data: its keys are on your screen.
+
+    \b
+    Example:
+      rugnik demo --port 8001
+    """
+    listener = _listen(port)
+    with closing(listener):
+        settings = _settings(data_dir)
+        note("Preparing the demo …")
+        prepared = _prepare(settings, f"http://127.0.0.1:{listener.getsockname()[1]}")
+        _serve(settings, listener, prepared)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a person needs to use the demo."""
+
+    url: str
+    env: Path
+    keys: dict[str, str]
+    release: str
+
+
+def _listen(port: int) -> socket.socket:
+    """The port, taken before anything is made: a port that is in use is told at once."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        fail(
+            f"Port {port} cannot be had ({error.strerror}). Try another one: rugnik demo --port {port + 1}", Code.USAGE
+        )
+    return listener
+
+
+def _settings(data_dir: Path) -> Settings:
+    """A service of its own, whatever else is set in this environment."""
+    from app.config import Settings  # noqa: PLC0415 - see app.cli.shared
+
+    class Alone(Settings):
+        """Settings that do not look at the environment."""
+
+        @classmethod
+        def settings_customise_sources(cls, *_classes: Any, **sources: Any) -> tuple[Any, ...]:
+            """What is given, and nothing else."""
+            return (sources["init_settings"],)
+
+    witness = data_dir.resolve() / "witness" / "head"  # inside, so that deleting the folder deletes all
+    return Alone(data_dir=data_dir, witness=witness, log_level="warning")
+
+
+def _prepare(settings: Settings, url: str) -> Prepared:
+    """Keys and a published release: what is there is used again, what is missing is made."""
+    from app.errors import CannotStart  # noqa: PLC0415
+    from app.main import make_service  # noqa: PLC0415
+    from app.observability import configure_logging  # noqa: PLC0415
+
+    configure_logging(settings.log_level)
+    try:
+        service = make_service(settings)
+    except CannotStart as error:
+        fail(f"{error} For the demo, deleting {settings.data_dir} will do.", Code.USAGE)
+    try:
+        env = settings.data_dir / "keys.env"
+        keys = _keys(service, env)
+        release = _release(service, keys["curator"])
+        prepared = Prepared(url=url, env=env, keys=keys, release=release)
+        _write(prepared)
+    finally:
+        service.database.dispose()
+    return prepared
+
+
+def _keys(service: Service, env: Path) -> dict[str, str]:
+    """A key of each role: those of an earlier run, if the service still knows them."""
+    from app.auth import Role, authenticate, issue_key  # noqa: PLC0415
+    from app.errors import NotAuthenticated  # noqa: PLC0415
+
+    stored: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        stored = dict(part.split("=", 1) for part in shlex.split(env.read_text(), comments=True) if "=" in part)
+    found = {}
+    for role in ROLES:
+        with suppress(KeyError, NotAuthenticated):
+            found[role] = stored[role.upper()]
+            if authenticate(service, found[role]).role == role:
+                continue
+        found[role] = issue_key(service, name=f"demo {role}", role=Role(role), datasets=None)[1]
+    return found
+
+
+def _release(service: Service, curator_key: str) -> str:
+    """The id of a published release, after whatever is missing on the way to one."""
+    from app import datasets, releases  # noqa: PLC0415
+    from app.auth import authenticate  # noqa: PLC0415
+    from app.errors import NotFound  # noqa: PLC0415
+    from app.ingest.formats import MediaType  # noqa: PLC0415
+    from app.ledger import State  # noqa: PLC0415
+    from app.schemas.datasets import DatasetBody  # noqa: PLC0415
+    from app.schemas.orders import OrderBody  # noqa: PLC0415
+    from core.budget import Epsilon  # noqa: PLC0415
+
+    caller = authenticate(service, curator_key)
+    body = DatasetBody(**bikes.SCHEMA)
+    try:
+        dataset = datasets.get(service, caller, body.name)
+    except NotFound:
+        dataset = datasets.register(
+            service,
+            caller,
+            name=body.name,
+            description=body.description,
+            domain=body.to_domain(),
+            budget=Epsilon.parse(body.budget),
+        )
+    by_state = {found.state: release for release, found in dataset.releases.items()}
+    if State.PUBLISHED in by_state:
+        return by_state[State.PUBLISHED]
+    order = OrderBody(epsilon=EPSILON, clusters=CLUSTERS).to_order(dataset.domain)
+    release = by_state.get(State.ORDERED) or releases.order(service, caller, body.name, order, idempotency_key=None).id
+    releases.publish(service, caller, release, iter([bikes.csv(ROWS)]), media_type=MediaType.CSV, gzip=False)
+    return release
+
+
+def _write(prepared: Prepared) -> None:
+    """Address, keys and release as shell variables, for the owner's eyes alone."""
+    values = {"RUGNIK_URL": prepared.url, "RELEASE": prepared.release}
+    values |= {role.upper(): key for role, key in prepared.keys.items()}
+    lines = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())
+    fresh = prepared.env.with_name(prepared.env.name + ".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(lines)
+    fresh.replace(prepared.env)
+
+
+def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> None:
+    import uvicorn  # noqa: PLC0415
+
+    from app.main import create_app  # noqa: PLC0415
+
+    class Announcing(uvicorn.Server):
+        """Tells how to look at it once it answers."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            """Start, then tell."""
+            await super().startup(sockets)
+            typer.echo(_banner(prepared))
+
+    config: dict[str, Any] = {"access_log": False, "server_header": False, "log_config": None}
+    server = Announcing(uvicorn.Config(create_app(settings), timeout_graceful_shutdown=5, **config))
+    with suppress(KeyboardInterrupt):  # uvicorn stops everything in order and then hands the signal on
+        server.run(sockets=[listener])
+    note("The demo has stopped. Run it again to go on with the same data.")
+
+
+def _banner(demo: Prepared) -> str:
+    env = shlex.quote(str(demo.env.resolve()))
+    python = Path(sys.executable)
+    rugnik = "rugnik" if shutil.which("rugnik") else shlex.quote(str(python.with_name("rugnik")))
+    width = max(map(len, ROLES))
+    keys = "\n".join(f"  {role:<{width}}  {demo.keys[role]}" for role in ROLES)
+    return f"""
+rugnik is ready, with {bikes.DATASET} published in it.
+
+  Dashboard  {demo.url}/
+  API        {demo.url}/openapi.json
+  Release    {demo.url}/v1/releases/{demo.release}
+
+Keys, also in {demo.env}:
+
+{keys}
+
+In another terminal:
+
+  . {env}
+
+  curl -s "$RUGNIK_URL/v1/releases/$RELEASE/count?where=hour:7..9" -H "Authorization: Bearer $ANALYST"
+
+  RUGNIK_KEY=$ANALYST {rugnik} query clusters {bikes.DATASET} --k 5
+
+  {shlex.quote(str(python))} -c "import os; from app.client import Client
+rugnik = Client(os.environ['RUGNIK_URL'], os.environ['ANALYST'])
+print(rugnik.count(os.environ['RELEASE'], {{'hour': (7, 9)}}).interval)"
+
+Ctrl-C stops it.
+"""

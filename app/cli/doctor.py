@@ -1,0 +1,200 @@
+"""`rugnik doctor`: is everything as a service needs it, and if not, how is it mended? Looks, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from app.cli.service import read_settings
+from app.cli.shared import AsJson, Code, show_json
+
+if TYPE_CHECKING:
+    from app.config import Settings
+    from app.database import Database
+
+GOOD, DOUBTFUL, BAD = "ok", "look", "mend"
+_SLACK = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: how it is, and what to do about it."""
+
+    about: str
+    state: str
+    found: str
+    mend: str = ""
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Check database, migrations, witness, entropy, permissions, clock and disk of the service that would run here.
+
+    Ends with 1 where something must be mended. Uses the same RUGNIK_…
+    variables as `rugnik serve`.
+
+    \b
+    Example:
+      RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
+    """
+    findings = list(examine(read_settings()))
+    if as_json:
+        show_json([asdict(finding) for finding in findings])
+    else:
+        for one in findings:
+            typer.echo(f"{one.state:<4}  {one.about:<11}  {one.found}")
+            if one.mend:
+                typer.echo(f"{'':<19}-> {one.mend}")
+    if any(finding.state == BAD for finding in findings):
+        raise typer.Exit(code=Code.REFUSED)
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Everything there is to look at. What depends on something broken is not looked at."""
+    yield _folder(settings)
+    yield from _secrets(settings)
+    yield from _database(settings)
+    yield _entropy()
+    yield _disk(settings)
+
+
+def _folder(settings: Settings) -> Finding:
+    folder = settings.data_dir
+    if settings.database_url is not None and not folder.exists():
+        return Finding("data folder", GOOD, "not used: the database is elsewhere")
+    if not folder.exists():
+        return Finding("data folder", DOUBTFUL, f"{folder} is not there yet", "the first 'rugnik serve' makes it")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Finding("data folder", BAD, f"{folder} cannot be written to", f"chown it to this user: {os.getuid()}")
+    if _open_to_others(folder):
+        return Finding("data folder", BAD, f"{folder} is open to other users", f"chmod 700 {folder}")
+    return Finding("data folder", GOOD, f"{folder} is yours alone")
+
+
+def _secrets(settings: Settings) -> Iterator[Finding]:
+    """Files that hold a key, or that whoever can write them could reset a budget with."""
+    for path in sorted(settings.data_dir.glob("*.env")):
+        if _open_to_others(path):
+            yield Finding("key file", BAD, f"{path} is open to other users", f"chmod 600 {path}")
+        else:
+            yield Finding("key file", GOOD, f"{path} is yours alone")
+    witness = settings.witness_path
+    if witness.exists() and witness.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        yield Finding("witness", BAD, f"{witness} can be written by other users", f"chmod 600 {witness}")
+
+
+def _open_to_others(path: Path) -> bool:
+    return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - see app.cli.shared
+
+    from app.database import Database  # noqa: PLC0415
+
+    if settings.database_url is None and not settings.sqlite_path.exists():
+        yield Finding("database", DOUBTFUL, "there is none yet", "the first 'rugnik serve' makes it")
+        return
+    try:
+        database = Database(settings.url)
+    except (SQLAlchemyError, ImportError, ValueError):
+        yield Finding(
+            "database", BAD, "RUGNIK_DATABASE_URL is not the address of a database", "write postgresql+psycopg://…"
+        )
+        return
+    try:
+        yield from _reached(settings, database)
+    except SQLAlchemyError as error:
+        yield Finding(
+            "database", BAD, f"not reached ({type(error).__name__})", "start it, and check address, user and password"
+        )
+    finally:
+        database.dispose()
+
+
+def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
+    pending = database.pending_migrations()
+    yield Finding("database", GOOD, f"{database.url.get_backend_name()} answers")
+    if pending:
+        yield Finding("migrations", BAD, "the schema is of another version", "rugnik migrate")
+        return
+    yield Finding("migrations", GOOD, "up to date")
+    yield _witness(settings, database)
+    yield _clock(database)
+
+
+def _witness(settings: Settings, database: Database) -> Finding:
+    from app.errors import CannotStart  # noqa: PLC0415
+    from app.ledger import head, holds  # noqa: PLC0415
+    from app.witness import Witness  # noqa: PLC0415
+    from core.chain import EMPTY  # noqa: PLC0415
+
+    path = settings.witness_path
+    try:
+        seen = Witness(path).head()
+    except (CannotStart, OSError):
+        return Finding("witness", BAD, f"{path} cannot be read", "bring back a copy of it, or mend its permissions")
+    with database.read_only() as tx:
+        current, agrees = head(tx), holds(tx, seen)
+    if not agrees:
+        return Finding(
+            "witness",
+            BAD,
+            f"saw entry {seen.seq}, which this ledger does not hold; it ends at {current.seq}",
+            "restore the newest copy of the database: this one is older, or another",
+        )
+    if not os.access(path if path.exists() else _existing(path), os.W_OK):
+        return Finding("witness", BAD, f"{path} cannot be written to", "let this user write it, and its folder")
+    if path.resolve().parent == database.folder:
+        return Finding("witness", DOUBTFUL, "lies beside the database", "set RUGNIK_WITNESS to another disk")
+    if seen == EMPTY and current != EMPTY:
+        return Finding("witness", DOUBTFUL, f"{path} is missing", "the next start writes it; was it lost?")
+    return Finding("witness", GOOD, f"agrees with the ledger at entry {seen.seq}")
+
+
+def _clock(database: Database) -> Finding:
+    """No time server is asked: the newest entry is in the past, or the clock is wrong, then or now."""
+    from app.ledger import newest_time  # noqa: PLC0415
+
+    with database.read_only() as tx:
+        newest = newest_time(tx)
+    now = datetime.now(UTC)
+    if newest is not None and datetime.fromisoformat(newest) > now + _SLACK:
+        return Finding(
+            "clock", BAD, f"it is {now:%Y-%m-%d %H:%M} UTC here, and the ledger is ahead", "set the clock: timedatectl"
+        )
+    return Finding("clock", GOOD, f"{now:%Y-%m-%d %H:%M} UTC, not before the ledger's newest entry")
+
+
+def _entropy() -> Finding:
+    """Noise comes from the operating system; early in the life of a machine it may have none to give yet."""
+    give: Callable[..., bytes] | None = getattr(os, "getrandom", None)
+    try:
+        drawn = give(32, os.GRND_NONBLOCK) if give else os.urandom(32)
+    except (BlockingIOError, OSError):
+        return Finding("entropy", BAD, "the operating system has none yet", "wait a minute; in a VM, add virtio-rng")
+    return Finding("entropy", GOOD, f"{8 * len(drawn)} bits at once")
+
+
+def _disk(settings: Settings) -> Finding:
+    folder = settings.spool_dir or Path(tempfile.gettempdir())
+    if not os.access(folder, os.W_OK):
+        return Finding("spool", BAD, f"{folder} cannot be written to", "set RUGNIK_SPOOL_DIR to a folder of this user")
+    free, wanted = shutil.disk_usage(folder).free, settings.max_spool_bytes * settings.max_uploads
+    told = f"{free / 2**30:,.1f} GiB free in {folder}, {wanted / 2**30:,.1f} GiB for the largest uploads at once"
+    if free < wanted:
+        return Finding("spool", DOUBTFUL, told, "free some, or lower RUGNIK_MAX_SPOOL_BYTES or RUGNIK_MAX_UPLOADS")
+    return Finding("spool", GOOD, told)
+
+
+def _existing(path: Path) -> Path:
+    """The nearest folder above that is there."""
+    return next(parent for parent in path.resolve().parents if parent.exists())

@@ -1,0 +1,318 @@
+"""Answers of stage 2: every number with its error, none of them for epsilon. `to_pandas()` gives a tidy table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any
+
+from app.client.decoding import Reply, frame
+from app.client.objects import Grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Reply):
+    """What every answer carries."""
+
+    release: str
+    synopsis_digest: str
+    epsilon_spent: str
+    question: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends(Reply):
+    """low to high."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval(Ends):
+    """low to high, which covers what the counts would have said without noise, with probability `level` or more."""
+
+    level: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count(Answer):
+    """A range count; `discretisation` is the count without, and with, all of the cells that the range cuts."""
+
+    count: float
+    interval: Interval
+    noise_sd: float
+    discretisation: Ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManyEnds(Reply):
+    """`discretisation` for each box."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts(Answer):
+    """Range counts, one entry per box in each tuple."""
+
+    counts: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    noise_sd: tuple[float, ...]
+    discretisation: ManyEnds
+
+    def to_pandas(self) -> Any:
+        """One row per box, in the order asked."""
+        return frame({"count": self.counts, "low": self.low, "high": self.high, "noise_sd": self.noise_sd})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis(Reply):
+    """The cell edges of an attribute."""
+
+    name: str
+    edges: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach(Reply):
+    """count -+ each holds for one cell, count -+ all for every cell at once."""
+
+    level: float
+    each: float
+    all: float
+
+
+Cell = tuple[tuple[float, ...], float]  # lower and upper end on each axis, one after the other; the count
+
+
+def _cells(axes: tuple[Axis, ...], counts: Iterable[float]) -> Iterator[Cell]:
+    """Every cell with its count, the last axis fastest."""
+    sides = [list(pairwise(axis.edges)) for axis in axes]
+    for box, count in zip(product(*sides), counts, strict=True):
+        yield tuple(end for side in box for end in side), count
+
+
+def _cell_frame(axes: tuple[Axis, ...], cells: Iterable[Cell]) -> Any:
+    names = [f"{axis.name}_{end}" for axis in axes for end in ("lower", "upper")]
+    listed = [(*ends, count) for ends, count in cells]
+    return frame({name: [row[x] for row in listed] for x, name in enumerate([*names, "count"])})
+
+
+def _flat(counts: Any) -> Iterator[float]:
+    for part in counts:
+        if isinstance(part, list):
+            yield from _flat(part)
+        else:
+            yield part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marginal(Answer):
+    """The histogram of some attributes: nested lists, the last attribute innermost."""
+
+    attributes: tuple[Axis, ...]
+    counts: list[Any]
+    noise_sd: float
+    reach: Reach
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell: the ends of its box, and its count."""
+        return _cells(self.attributes, _flat(self.counts))
+
+    def to_pandas(self) -> Any:
+        """One row per cell."""
+        return _cell_frame(self.attributes, self.cells())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantile(Reply):
+    """A quantile; its interval covers noise and cell width."""
+
+    q: float
+    value: float
+    interval: Interval
+    discretisation: Ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantiles(Answer):
+    """Quantiles of one attribute."""
+
+    quantiles: tuple[Quantile, ...]
+
+    def to_pandas(self) -> Any:
+        """One row per quantile."""
+        found = self.quantiles
+        values = {"q": [one.q for one in found], "value": [one.value for one in found]}
+        return frame(
+            values | {"low": [one.interval.low for one in found], "high": [one.interval.high for one in found]}
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate(Reply):
+    """A value, or None where the noise leaves nothing to divide by, and its interval."""
+
+    value: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeMoments(Reply):
+    """Mean and variance of one attribute."""
+
+    name: str
+    mean: Estimate
+    variance: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairMoments(Reply):
+    """Covariance and correlation of two attributes."""
+
+    attributes: tuple[str, ...]
+    covariance: Estimate
+    correlation: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments(Answer):
+    """Size, means, variances, covariances and correlations."""
+
+    size: Estimate
+    attributes: tuple[AttributeMoments, ...]
+    pairs: tuple[PairMoments, ...]
+
+    def estimates(self) -> Iterator[tuple[str, str, Estimate]]:
+        """Every moment: its name, what it is of, and its estimate."""
+        yield "size", "", self.size
+        for one in self.attributes:
+            yield "mean", one.name, one.mean
+            yield "variance", one.name, one.variance
+        for pair in self.pairs:
+            yield "covariance", ", ".join(pair.attributes), pair.covariance
+            yield "correlation", ", ".join(pair.attributes), pair.correlation
+
+    def to_pandas(self) -> Any:
+        """One row per moment."""
+        found = list(self.estimates())
+        return frame(
+            {
+                "moment": [name for name, _, _ in found],
+                "of": [of for _, of, _ in found],
+                "value": [one.value for _, _, one in found],
+                "low": [one.interval.low for _, _, one in found],
+                "high": [one.interval.high for _, _, one in found],
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterUncertainty(Reply):
+    """What noise leaves certain of one cluster: intervals for each coordinate of its centre and for its size."""
+
+    center: tuple[Interval, ...]
+    size: Interval
+    noise_probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clusters(Answer):
+    """k clusters, the largest first, in the attributes' own units."""
+
+    attributes: tuple[str, ...]
+    centers: tuple[tuple[float, ...], ...]
+    sizes: tuple[float, ...]
+    uncertainty: tuple[ClusterUncertainty, ...]
+    inertia: float
+    stability: float
+    method: str
+    warnings: tuple[str, ...]
+    method_reason: str | None = None
+    merges: tuple[Any, ...] = ()
+
+    def to_pandas(self) -> Any:
+        """One row per cluster: its size and centre, each with the ends of its interval."""
+        certain = self.uncertainty
+        columns: dict[str, list[Any]] = {
+            "size": list(self.sizes),
+            "size_low": [one.size.low for one in certain],
+            "size_high": [one.size.high for one in certain],
+        }
+        for x, name in enumerate(self.attributes):
+            columns[name] = [center[x] for center in self.centers]
+            columns[f"{name}_low"] = [one.center[x].low for one in certain]
+            columns[f"{name}_high"] = [one.center[x].high for one in certain]
+        if any(one.noise_probability is not None for one in certain):
+            columns["noise_probability"] = [one.noise_probability for one in certain]
+        return frame(columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanLine(Reply):
+    """One k."""
+
+    k: int
+    inertia: float
+    stability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan(Answer):
+    """Inertia and stability for each k."""
+
+    scan: tuple[ScanLine, ...]
+
+    def to_pandas(self) -> Any:
+        """One row per k."""
+        return frame({name: [getattr(line, name) for line in self.scan] for name in ("k", "inertia", "stability")})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment(Answer):
+    """The number of the nearest centre for each point."""
+
+    labels: tuple[int, ...]
+    centers: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synopsis(Answer):
+    """The noisy histogram: every cell, as drawn, the last attribute fastest."""
+
+    dataset: str
+    grid: Grid
+    attributes: tuple[Axis, ...]
+    epsilon: str
+    mechanism: str
+    size: int
+    size_declared: bool
+    clusters: int
+    counts: tuple[int, ...]
+    noise_sd: float
+    reach: Reach
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell: the ends of its box, and its count."""
+        return _cells(self.attributes, self.counts)
+
+    def to_pandas(self) -> Any:
+        """One row per cell."""
+        return _cell_frame(self.attributes, self.cells())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows(Answer):
+    """Synthetic rows, one number per attribute."""
+
+    attributes: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...]
+
+    def to_pandas(self) -> Any:
+        """One row per synthetic row."""
+        return frame({name: [row[x] for row in self.rows] for x, name in enumerate(self.attributes)})

@@ -1,0 +1,69 @@
+"""The auditor's and the admin's part of the client: the ledger, keys, health."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.client.connected import Connected, quoted
+from app.client.downloads import Target, download
+from app.client.objects import Head, Health, Key, LedgerEntry, LedgerPage, NewKey, Verification
+
+
+class Auditing(Connected):
+    """Where every billionth of epsilon went."""
+
+    def ledger(
+        self, *, dataset: str | None = None, kind: str | None = None, after: int = 0, limit: int = 100
+    ) -> LedgerPage:
+        """One page of entries, newest last."""
+        params = {"dataset": dataset, "kind": kind, "after": after, "limit": limit}
+        return LedgerPage.of(self._json("GET", "/v1/ledger", params=params))
+
+    def ledger_entries(self, *, dataset: str | None = None, kind: str | None = None) -> Iterator[LedgerEntry]:
+        """Every entry, page after page."""
+        after: int | None = 0
+        while after is not None:
+            page = self.ledger(dataset=dataset, kind=kind, after=after, limit=1000)
+            yield from page.entries
+            after = page.next
+
+    def ledger_head(self) -> Head:
+        """The last entry's number and hash."""
+        return Head.of(self._json("GET", "/v1/ledger/head"))
+
+    def verify_ledger(self) -> Verification:
+        """Let the service walk its whole chain: hashes, numbers, balances, and the witness."""
+        return Verification.of(self._json("GET", "/v1/ledger/verify"))
+
+    def export_ledger(self, to: Target) -> int:
+        """The whole ledger as NDJSON, to be verified elsewhere. The number of bytes written."""
+        return download(self._transport, "/v1/ledger/export", to)
+
+
+class Administering(Connected):
+    """Who may do what, and whether the service is well."""
+
+    def issue_key(self, name: str, role: str, *, datasets: Sequence[str] | None = None) -> NewKey:
+        """Issue a key: admin, curator, analyst or auditor. Its secret is in this answer and nowhere else."""
+        body = {"name": name, "role": role} | ({} if datasets is None else {"datasets": list(datasets)})
+        return NewKey.of(self._json("POST", "/v1/keys", json=body))
+
+    def keys(self) -> list[Key]:
+        """Every key ever issued, without secrets."""
+        return [Key.of(found) for found in self._listed("/v1/keys", "keys")]
+
+    def revoke_key(self, key_id: str) -> None:
+        """End a key, by its id. A second time changes nothing, so this is repeated safely."""
+        self._json("DELETE", f"/v1/keys/{quoted(key_id)}", repeatable=True)
+
+    def health(self) -> Health:
+        """Whether the process answers; asked once."""
+        return Health.of(self._json("GET", "/healthz", repeatable=False))
+
+    def ready(self) -> Health:
+        """Whether the service can work; asked once, and NotReady says what is wrong."""
+        return Health.of(self._json("GET", "/readyz", repeatable=False))
+
+    def metrics(self) -> str:
+        """Prometheus text, for an admin key or the metrics key."""
+        return self._transport.send("GET", "/metrics", repeatable=True).text

@@ -1,0 +1,329 @@
+"""What can go wrong between a client and a rugnik service, one class per problem type.
+
+RugnikError
+├── NotReached              no answer: nothing listens there, the network broke, or it took too long
+├── UnexpectedReply         an answer that is not rugnik's: another service, or a gateway in between
+├── UnfitSource             what was given to upload cannot be sent
+├── MissingLibrary          this needs pandas or pyarrow, which are not installed
+└── Problem                 the service refused, in words: status, title, detail, fields
+    ├── BadRequest          400  a header or body that cannot be taken as it is
+    ├── NotAuthenticated    401  no key, or none that is known
+    ├── NotAllowed          403  a known key whose role does not do this
+    ├── NotFound            404  nothing by that name that this key may see
+    ├── MethodNotAllowed    405  an address that is asked in another way
+    ├── NotAcceptable       406  an answer in a form that is not offered
+    ├── NameTaken           409  names of datasets are never reused
+    ├── DatasetClosed       409  no more grants, orders or uploads
+    ├── ReleaseEnded        409  the release is published or void: state, synopsis
+    ├── InsufficientBudget  409  requested, remaining
+    ├── TooLarge            413  allowed, setting
+    ├── UnsupportedMedia    415  an upload of a kind that is not read
+    ├── Invalid             422  the request makes no sense to the service
+    │   ├── InvalidRequest        fields that are missing, unknown or of the wrong kind: errors
+    │   ├── InvalidEpsilon        not a decimal string with at most nine places
+    │   ├── InvalidQuery          a question that cannot be answered
+    │   ├── InvalidDomain         attributes that cannot be gridded
+    │   ├── InvalidOrder          no grid can serve the order
+    │   ├── TooManyCells          wanted, allowed, setting
+    │   ├── BudgetTooLarge        limit, setting
+    │   ├── IdempotencyConflict   the key belongs to another order
+    │   ├── UnfitColumns          columns
+    │   └── UnreadableUpload      not a file of the stated kind, or a damaged one
+    ├── Unavailable         503  later, perhaps
+    │   ├── NotReady              the service cannot work as it is
+    │   ├── Busy                  as many uploads as it takes at once
+    │   ├── SpoolFailure          the upload could not be held
+    │   └── DatabaseUnavailable   gone, locked or too busy
+    └── InternalError       500  the service failed; its log has the details
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, ClassVar
+
+import httpx
+
+PREFIX = "urn:rugnik:problem:"
+
+
+class RugnikError(Exception):
+    """Anything that a client raises; its text is a sentence for a person."""
+
+
+class NotReached(RugnikError):
+    """No answer: nothing listens there, the network broke, or it took too long."""
+
+
+class UnexpectedReply(RugnikError):
+    """An answer that is not rugnik's: another service, or a gateway in between. `status` is its HTTP status."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class UnfitSource(RugnikError):
+    """What was given to upload cannot be sent."""
+
+
+class MissingLibrary(RugnikError, ImportError):
+    """This needs a library that is not installed."""
+
+
+class Problem(RugnikError):
+    """The service refused: `status`, `title`, `detail`, and in `fields` whatever else a program may want.
+
+    `retry_after` is the number of seconds that the service asked to wait for, where it did.
+    """
+
+    type: ClassVar[str] = ""
+
+    def __init__(self, *, type: str, status: int, title: str, detail: str, fields: Mapping[str, Any]) -> None:  # noqa: A002 - RFC 9457's word
+        super().__init__(detail)
+        self.name = type.removeprefix(PREFIX)
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.fields = dict(fields)
+        self.retry_after: float | None = None
+
+
+class BadRequest(Problem):
+    """A header or body that cannot be taken as it is."""
+
+    type = "bad-request"
+
+
+class NotAuthenticated(Problem):
+    """No key, or none that is known."""
+
+    type = "not-authenticated"
+
+
+class NotAllowed(Problem):
+    """A known key whose role does not do this."""
+
+    type = "not-allowed"
+
+
+class NotFound(Problem):
+    """Nothing by that name that this key may see."""
+
+    type = "not-found"
+
+
+class MethodNotAllowed(Problem):
+    """An address that is asked in another way."""
+
+    type = "method-not-allowed"
+
+
+class NotAcceptable(Problem):
+    """An answer in a form that is not offered."""
+
+    type = "not-acceptable"
+
+
+class NameTaken(Problem):
+    """A dataset of that name exists."""
+
+    type = "name-taken"
+
+
+class DatasetClosed(Problem):
+    """No more grants, orders or uploads."""
+
+    type = "dataset-closed"
+
+
+class ReleaseEnded(Problem):
+    """The release is published or void."""
+
+    type = "release-ended"
+
+    @property
+    def state(self) -> str | None:
+        """Where the release stands: published or void."""
+        return self.fields.get("state")
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of its synopsis, if it has one."""
+        return (self.fields.get("synopsis") or {}).get("digest")
+
+
+class InsufficientBudget(Problem):
+    """Not enough epsilon is left."""
+
+    type = "insufficient-budget"
+
+    @property
+    def requested(self) -> str | None:
+        """The epsilon that was asked for."""
+        return self.fields.get("requested")
+
+    @property
+    def remaining(self) -> str | None:
+        """The epsilon that is left."""
+        return self.fields.get("remaining")
+
+
+class TooLarge(Problem):
+    """A cap is exceeded: `allowed`, and the `setting` that raises it, are in `fields`."""
+
+    type = "too-large"
+
+
+class UnsupportedMedia(Problem):
+    """An upload of a kind that is not read."""
+
+    type = "unsupported-media-type"
+
+
+class Invalid(Problem):
+    """The request makes no sense to the service."""
+
+
+class InvalidRequest(Invalid):
+    """Fields that are missing, unknown or of the wrong kind."""
+
+    type = "invalid-request"
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        """Where and what kind, one entry for each."""
+        return list(self.fields.get("errors") or [])
+
+
+class InvalidEpsilon(Invalid):
+    """Not a decimal string with at most nine places."""
+
+    type = "invalid-epsilon"
+
+
+class InvalidQuery(Invalid):
+    """A question that cannot be answered."""
+
+    type = "invalid-query"
+
+
+class InvalidDomain(Invalid):
+    """Attributes that cannot be gridded."""
+
+    type = "invalid-domain"
+
+
+class InvalidOrder(Invalid):
+    """No grid can serve the order."""
+
+    type = "invalid-order"
+
+
+class TooManyCells(Invalid):
+    """The grid would have too many cells: `wanted`, `allowed` and `setting` are in `fields`."""
+
+    type = "too-many-cells"
+
+
+class BudgetTooLarge(Invalid):
+    """More epsilon than one dataset may be given: `limit` and `setting` are in `fields`."""
+
+    type = "budget-too-large"
+
+
+class IdempotencyConflict(Invalid):
+    """The Idempotency-Key belongs to another order."""
+
+    type = "idempotency-conflict"
+
+
+class UnfitColumns(Invalid):
+    """The columns of the file do not fit the attributes."""
+
+    type = "unfit-columns"
+
+    @property
+    def columns(self) -> list[str]:
+        """The attributes in question."""
+        return list(self.fields.get("columns") or [])
+
+
+class UnreadableUpload(Invalid):
+    """Not a file of the stated kind, or a damaged one."""
+
+    type = "unreadable-upload"
+
+
+class Unavailable(Problem):
+    """Later, perhaps."""
+
+
+class NotReady(Unavailable):
+    """The service cannot work as it is."""
+
+    type = "not-ready"
+
+
+class Busy(Unavailable):
+    """As many uploads as the service takes at once."""
+
+    type = "busy"
+
+
+class SpoolFailure(Unavailable):
+    """The upload could not be held."""
+
+    type = "spool-failure"
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database is gone, locked or too busy."""
+
+    type = "database-unavailable"
+
+
+class InternalError(Problem):
+    """The service failed; its log has the details."""
+
+    type = "internal-error"
+
+
+def _descendants(base: type[Problem]) -> list[type[Problem]]:
+    return [found for child in base.__subclasses__() for found in (child, *_descendants(child))]
+
+
+PROBLEMS: dict[str, type[Problem]] = {kind.type: kind for kind in _descendants(Problem) if kind.type}
+
+
+def problem_of(response: httpx.Response) -> RugnikError:
+    """The error in a reply whose body was read; a type that a newer service invents is a plain Problem."""
+    try:
+        body = json.loads(response.content)
+        type_, title, detail = str(body["type"]), str(body["title"]), str(body["detail"])
+    except (ValueError, KeyError, TypeError):
+        return UnexpectedReply(
+            f"{response.request.url.copy_with(query=None)} answered {response.status_code} in words that are not "
+            "rugnik's. Is this the right address?",
+            status=response.status_code,
+        )
+    kind = PROBLEMS.get(type_.removeprefix(PREFIX), Problem)
+    fields = {name: value for name, value in body.items() if name not in {"type", "title", "status", "detail"}}
+    problem = kind(type=type_, status=response.status_code, title=title, detail=detail, fields=fields)
+    problem.retry_after = seconds_asked(response.headers.get("retry-after"))
+    return problem
+
+
+def seconds_asked(header: str | None) -> float | None:
+    """Retry-After in seconds, given as a number or as a date; None where it is missing or makes no sense."""
+    if header is None:
+        return None
+    if header.isascii() and header.isdigit():
+        return float(header)
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,72 @@
+"""An analyst at the command line: tables for people, JSON and files for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from app.auth import Role
+from app.cli import bikes
+from tests.app.cli.conftest import Run
+from tests.support.live import Live
+
+ANALYST = Role.ANALYST
+
+
+@pytest.fixture(scope="module")
+def release(live_server: Live) -> Iterator[str]:
+    """A published release of the dataset `trips`."""
+    with live_server.client(Role.CURATOR) as client:
+        client.register_dataset("trips", bikes.SCHEMA["attributes"], budget=3)
+        client.register_dataset("empty", bikes.SCHEMA["attributes"], budget=3)
+        order = client.order("trips", epsilon=1, clusters=5, declared=2000)
+        yield client.upload(order.id, bikes.csv(2000), media_type="text/csv").id
+
+
+QUESTIONS = {
+    "count": (["-w", "hour:7..9", "-w", "x:..4"], "with cut cells", "count"),
+    "marginal": (["hour", "x"], "hour from", "counts"),
+    "quantiles": (["hour", "--q", "0.5"], "0.5", "quantiles"),
+    "moments": (["--level", "0.9"], "correlation", "pairs"),
+    "clusters": (["-k", "3"], "size between", "centers"),
+    "scan": (["--from", "2", "--to", "4"], "stability", "scan"),
+    "rows": (["--count", "3", "--seed", "1"], "hour", "rows"),
+    "synopsis": ([], "hour to", "counts"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_is_a_table_or_json_or_a_file(run: Run, release: str, question: str, tmp_path: Path) -> None:
+    """By the release's id or the dataset's name; the JSON is the service's own, and epsilon is not spent."""
+    options, heading, field = QUESTIONS[question]
+    assert heading in run(ANALYST, "query", question, release, *options).stdout
+    answer = json.loads(run(ANALYST, "query", question, "trips", *options, "--json").stdout)
+    assert (answer["release"], answer["epsilon_spent"]) == (release, "0")
+    assert answer[field]
+    file = tmp_path / "answer.json"
+    assert run(ANALYST, "query", question, release, *options, "-o", file).stdout == ""
+    assert json.loads(file.read_text()) == answer
+
+
+def test_large_answers_are_files_of_every_form(run: Run, release: str, tmp_path: Path) -> None:
+    """The form follows the name; a name that tells none is refused."""
+    run(ANALYST, "query", "rows", release, "--count", 50, "-o", tmp_path / "rows.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "rows.parquet").num_rows == 50
+    run(ANALYST, "query", "rows", release, "--count", 50, "-o", tmp_path / "rows.csv")
+    assert (tmp_path / "rows.csv").read_text().count("\n") == 51
+    run(ANALYST, "query", "synopsis", release, "-o", tmp_path / "cells.arrow")
+    assert (tmp_path / "cells.arrow").stat().st_size > 100
+    run(ANALYST, "query", "synopsis", release, "-o", tmp_path / "cells.xlsx", code=2)
+    run(ANALYST, "query", "rows", release, "-o", tmp_path / "no" / "rows.csv", code=1)
+
+
+def test_a_question_that_cannot_be_answered_is_one_sentence(run: Run, release: str) -> None:
+    """Unknown attributes, releases and datasets, and a dataset with nothing published."""
+    assert "no attribute of that name" in run(ANALYST, "query", "count", release, "-w", "age:1..2", code=1).stderr
+    assert "no release" in run(ANALYST, "query", "moments", "r" + "0" * 16, code=1).stderr
+    assert "no dataset" in run(ANALYST, "query", "moments", "nowhere", code=1).stderr
+    assert "no published release" in run(ANALYST, "query", "moments", "empty", code=1).stderr

@@ -1,0 +1,171 @@
+"""The doctor finds what is wrong, says how to mend it, ends with a code, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app import datasets
+from app.cli import doctor, main
+from app.config import Settings
+from app.main import make_service
+from app.witness import Witness
+from core.budget import Epsilon
+from core.chain import Head
+from tests.support.books import CURATOR, DOMAIN, filled_ledger
+from tests.support.server import environment
+
+
+def examined(settings: Settings, code: int) -> dict[str, tuple[str, str, str]]:
+    """What the doctor says: state, finding and advice by what each is about; the worst where there are two."""
+    done = CliRunner().invoke(main, ["doctor", "--json"], env=environment(settings))
+    assert done.exit_code == code, done.output
+    told: dict[str, tuple[str, str, str]] = {}
+    for one in json.loads(done.stdout):
+        if told.get(one["about"], ("ok",))[0] != "mend":
+            told[one["about"]] = (one["state"], one["found"], one["mend"])
+    return told
+
+
+@pytest.fixture
+def healthy(sqlite_settings: Settings) -> Settings:
+    """The same on SQLite."""
+    settings = Settings(**(sqlite_settings.model_dump(exclude_unset=True) | {"max_spool_bytes": 2**20}))
+    service = make_service(settings)
+    filled_ledger(service, orders=1)
+    service.database.dispose()
+    return settings
+
+
+def test_a_service_that_is_well_is_told_so(settings: Settings) -> None:
+    """On each kind of database: every finding is good, and the code is 0."""
+    well = Settings(**(settings.model_dump(exclude_unset=True) | {"max_spool_bytes": 2**20}))
+    service = make_service(well)
+    filled_ledger(service, orders=1)
+    service.database.dispose()
+    told = examined(well, 0)
+    assert {about: state for about, (state, _, _) in told.items()} == dict.fromkeys(
+        ("data folder", "database", "migrations", "witness", "clock", "entropy", "spool"), "ok"
+    )
+    readable = CliRunner().invoke(main, ["doctor"], env=environment(well))
+    assert "agrees with the ledger" in readable.stdout
+
+
+def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(sqlite_settings: Settings, tmp_path: Path) -> None:
+    """What is not there yet is said; the doctor makes no folder and no database."""
+    told = examined(sqlite_settings, 0)
+    assert told["database"][0] == told["data folder"][0] == "look"
+    assert "rugnik serve" in told["database"][2]
+    assert list(tmp_path.iterdir()) == []
+
+
+def _open_folder(settings: Settings) -> None:
+    settings.data_dir.chmod(0o755)
+
+
+def _open_keys(settings: Settings) -> None:
+    (settings.data_dir / "keys.env").write_text("export ADMIN=x\n")
+    (settings.data_dir / "keys.env").chmod(0o644)
+
+
+def _open_witness(settings: Settings) -> None:
+    settings.witness_path.chmod(0o666)
+
+
+def _other_witness(settings: Settings) -> None:
+    Witness(settings.witness_path).advance(Head(seq=1000, hash="f" * 64))
+
+
+def _damaged_witness(settings: Settings) -> None:
+    settings.witness_path.write_text("{")
+
+
+def _unmigrated(settings: Settings) -> None:
+    service = make_service(settings)
+    with service.database.transaction() as tx:
+        tx.exec_driver_sql("UPDATE alembic_version SET version_num = '0'")
+    service.database.dispose()
+
+
+def _garbage(settings: Settings) -> None:
+    for path in settings.data_dir.glob("rugnik.db*"):
+        path.write_bytes(b"not a database" * 1000)
+
+
+@pytest.mark.parametrize(
+    ("harm", "about", "advice"),
+    [
+        (_open_folder, "data folder", "chmod 700"),
+        (_open_keys, "key file", "chmod 600"),
+        (_open_witness, "witness", "chmod 600"),
+        (_other_witness, "witness", "restore the newest copy"),
+        (_damaged_witness, "witness", "bring back a copy"),
+        (_unmigrated, "migrations", "rugnik migrate"),
+        (_garbage, "database", "check address"),
+    ],
+)
+def test_what_is_wrong_is_found_and_the_cure_is_told(
+    healthy: Settings, harm: Callable[[Settings], None], about: str, advice: str
+) -> None:
+    """1, and the one finding that needs mending, with how."""
+    harm(healthy)
+    told = examined(healthy, 1)
+    assert {name for name, (state, _, _) in told.items() if state == "mend"} == {about}
+    assert advice in told[about][2]
+
+
+@pytest.mark.parametrize("url", ["postgresql+psycopg://nobody@127.0.0.1:1/rugnik", "nonsense", "oracle://x"])
+def test_a_database_that_is_not_reached_is_told(sqlite_settings: Settings, url: str) -> None:
+    """Whether nothing listens there or the address makes no sense; no password is printed."""
+    settings = Settings(data_dir=sqlite_settings.data_dir, database_url=url)
+    assert examined(settings, 1)["database"][0] == "mend"
+
+
+def test_a_clock_that_lags_behind_the_ledger_is_found(healthy: Settings) -> None:
+    """An entry of the future means that the clock is wrong, now or then."""
+    later = make_service(healthy, clock=lambda: datetime(2999, 1, 1, tzinfo=UTC))
+    datasets.register(later, CURATOR, name="c", description="", domain=DOMAIN, budget=Epsilon.parse("1"))
+    later.database.dispose()
+    told = examined(healthy, 1)
+    assert (told["clock"][0], told["witness"][0]) == ("mend", "ok")
+
+
+def test_a_spool_without_room_or_rights_is_told(healthy: Settings, tmp_path: Path) -> None:
+    """Too little room is worth a look, a folder that is not there must be mended."""
+    base = healthy.model_dump(exclude_unset=True)
+    assert examined(Settings(**(base | {"max_spool_bytes": 2**60})), 0)["spool"][0] == "look"
+    assert examined(Settings(**(base | {"spool_dir": tmp_path / "nowhere"})), 1)["spool"][0] == "mend"
+
+
+def test_a_witness_beside_the_database_is_worth_a_look(healthy: Settings) -> None:
+    """They would be lost, or restored, together."""
+    beside = Settings(**(healthy.model_dump(exclude_unset=True) | {"witness": healthy.data_dir / "head"}))
+    make_service(beside).database.dispose()
+    assert examined(beside, 0)["witness"][0] == "look"
+
+
+def test_entropy_that_is_not_there_yet_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operating system that would have to wait says so."""
+
+    def none_yet(_count: int, _flags: int) -> bytes:
+        raise BlockingIOError
+
+    monkeypatch.setattr("os.getrandom", none_yet)
+    assert doctor._entropy().state == "mend"
+
+
+def test_the_doctor_reads_and_writes_nothing(healthy: Settings) -> None:
+    """The ledger, the witness and every file are what they were."""
+
+    def seen() -> list[tuple[str, int]]:
+        files = [*healthy.data_dir.rglob("*"), healthy.witness_path]
+        return sorted((str(path), path.stat().st_size) for path in files if not path.name.endswith(("-shm", "-wal")))
+
+    before = seen()
+    examined(healthy, 0)
+    assert seen() == before
