@@ -14,6 +14,9 @@ from app.database import Database
 from app.errors import CannotStart
 from app.main import make_service
 from app.observability import configure_logging
+from app.startup import database_errors, prepare_data_folder, require_free, serving_alone
+
+GRACE_SECONDS = 30  # for requests at work when the service is told to stop; a supervisor should wait longer than this
 
 
 def serve(
@@ -25,13 +28,34 @@ def serve(
     settings = _settings()
     configure_logging(settings.log_level)
     try:
+        require_free(host, port)
         service = make_service(settings)
+        with serving_alone(service.database):
+            key = first_admin_key(service)
+            service.database.dispose()
+            if key is not None:
+                typer.echo(f"First start. The admin key, shown this once:\n\n    {key}\n", err=True)
+            _run(host, port, workers)
     except CannotStart as error:
         _fail(str(error))
-    key = first_admin_key(service)
-    service.database.dispose()
-    if key is not None:
-        typer.echo(f"First start. The admin key, shown this once:\n\n    {key}\n", err=True)
+
+
+def migrate() -> None:
+    """Bring the database to this version of rugnik. Safe to run twice, and by two at once."""
+    settings = _settings()
+    configure_logging(settings.log_level)
+    try:
+        prepare_data_folder(settings)
+        database = Database(settings.url)
+        with database_errors(database):
+            database.migrate()
+        database.dispose()
+    except CannotStart as error:
+        _fail(str(error))
+    typer.echo("The database is up to date.")
+
+
+def _run(host: str, port: int, workers: int) -> None:
     # No access log: when an upload ends, and how often one is tried, is nobody's business.
     uvicorn.run(
         "app.main:app_from_environment",
@@ -42,27 +66,23 @@ def serve(
         access_log=False,
         server_header=False,
         log_config=None,
-        timeout_graceful_shutdown=30,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
-
-
-def migrate() -> None:
-    """Bring the database to this version of rugnik. Safe to run twice, and by two at once."""
-    settings = _settings()
-    if settings.database_url is None:
-        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    database = Database(settings.url)
-    database.migrate()
-    database.dispose()
-    typer.echo("The database is up to date.")
 
 
 def _settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        places = "; ".join(f"RUGNIK_{str(found['loc'][0]).upper()}: {found['msg']}" for found in error.errors())
-        _fail(f"A setting is wrong. {places}")
+        places = "; ".join(
+            ": ".join([*(f"RUGNIK_{str(name).upper()}" for name in found["loc"][:1]), _plain(found["msg"])])
+            for found in error.errors(include_input=False, include_context=False)
+        )
+        _fail(f"A setting is wrong. {places}.")
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ")
 
 
 def _fail(message: str) -> NoReturn:
