@@ -112,6 +112,10 @@ class Settings(BaseSettings):
         default=10_000, ge=1, description="Answers kept in the database: those that take long to work out."
     )
     max_synthetic_rows: int = Field(default=10_000_000, ge=1, description="The most synthetic rows in one answer.")
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="Addresses or networks, with commas between, whose X-Forwarded-Proto is believed; * for all.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="How much is logged: debug, info, warning or error."
     )

@@ -18,6 +18,10 @@ from sqlalchemy.engine import URL, make_url
 import migrations
 from app.errors import CannotStart
 
+# Connections of one worker to PostgreSQL: kept, and more while many requests are at work.
+POOL_SIZE = 10
+POOL_OVERFLOW = 20
+
 
 class Database:
     """One engine and its two kinds of transaction.
@@ -105,8 +109,8 @@ def _postgres_engine(url: URL) -> Engine:
     return create_engine(
         url,
         pool_pre_ping=True,
-        pool_size=10,
-        max_overflow=20,
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_OVERFLOW,
         connect_args={
             "connect_timeout": 10,  # seconds; a host that swallows packets would otherwise hold a request for minutes
             "options": "-c lock_timeout=30s -c statement_timeout=60s -c synchronous_commit=on",

@@ -35,7 +35,7 @@ def serve(
             service.database.dispose()
             if key is not None:
                 typer.echo(f"First start. The admin key, shown this once:\n\n    {key}\n", err=True)
-            _run(host, port, workers)
+            _run(settings, host=host, port=port, workers=workers)
     except CannotStart as error:
         _fail(str(error))
 
@@ -55,7 +55,7 @@ def migrate() -> None:
     typer.echo("The database is up to date.")
 
 
-def _run(host: str, port: int, workers: int) -> None:
+def _run(settings: Settings, *, host: str, port: int, workers: int) -> None:
     # No access log: when an upload ends, and how often one is tried, is nobody's business.
     uvicorn.run(
         "app.main:app_from_environment",
@@ -65,6 +65,7 @@ def _run(host: str, port: int, workers: int) -> None:
         workers=workers,
         access_log=False,
         server_header=False,
+        forwarded_allow_ips=settings.trusted_proxies,
         log_config=None,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )

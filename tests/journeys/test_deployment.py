@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from tests.support.canaries import PARQUET, parquet
 from tests.support.composed import Deployment
 from tests.support.forwarder import Forwarder
 from tests.support.image import ROOT, Image, build_image, tracked_files
+from tests.support.server import until_ready
 from tests.support.unprivileged import AS_ROOT, IDENTITY, NOBODY
 
 
@@ -73,19 +73,6 @@ def running() -> Iterator[Callable[[subprocess.Popen[bytes]], subprocess.Popen[b
         if process.poll() is None:
             process.terminate()
             process.wait(timeout=60)
-
-
-def until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    """Wait for a service, as long as its process lives."""
-    for _ in range(600):
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{url}/readyz").status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.1)
-    raise AssertionError(log.read_text())
 
 
 def files_of(folder: Path) -> dict[str, tuple[int, int]]:

@@ -127,7 +127,7 @@ def _tools(image: Image) -> Path:
     tools.mkdir(parents=True)
     scripts = {
         "python": f'exec {image.python} "$@"',
-        "pip": f'PYTHONPATH={ROOT} exec {sys.executable} -m tests.support.cached_pip "$@"',
+        "pip": f'PYTHONPATH={ROOT} exec {sys.executable} -m tests.support.linked_pip "$@"',
     }
     for name, line in scripts.items():
         (tools / name).write_text(f"#!/bin/sh\n{line}\n")
