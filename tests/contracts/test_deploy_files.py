@@ -14,9 +14,9 @@ import pytest
 from typer.main import get_command
 
 from app.cli import main
-from app.cli.service import GRACE_SECONDS
 from app.config import SECRETS, Settings
 from app.database import POOL_OVERFLOW, POOL_SIZE
+from app.serving import GRACE_SECONDS
 from tests.support.composed import COMPOSE
 from tests.support.image import ROOT, context, instructions, tracked_files
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
+from uvicorn.config import STARTUP_FAILURE
 
 from app.cli import main
 from app.config import Settings
 from app.database import Database
+from app.main import app_from_environment
 from app.startup import serving_alone
 from tests.support.server import Server, environment
 
@@ -142,6 +145,20 @@ def test_a_second_service_on_one_sqlite_file_is_refused(
     first.stop()
     with serving_alone(Database(sqlite_settings.url)):
         pass
+
+
+def test_a_worker_that_cannot_start_has_its_parent_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With one line in the log and the exit code that means it, instead of being started again for ever."""
+    monkeypatch.setenv("RUGNIK_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RUGNIK_DATABASE_URL", DEAD)
+    with pytest.raises(SystemExit) as stopped:
+        app_from_environment()
+    assert stopped.value.code == STARTUP_FAILURE
+    (line,) = capfd.readouterr().err.splitlines()
+    assert json.loads(line)["event"] == "cannot_start"
+    assert PASSWORD not in line
 
 
 def test_a_real_process_prints_the_sentence_and_nothing_else(blocked: Path, tmp_path: Path) -> None:
