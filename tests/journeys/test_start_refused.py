@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 from typer.testing import CliRunner, Result
 from uvicorn.config import STARTUP_FAILURE
 
@@ -36,6 +37,16 @@ def taken() -> Iterator[int]:
     """A port that somebody else listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
+
+
+@pytest.fixture(autouse=True)
+def never_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that should have been refused fails the test, instead of serving until somebody comes to look."""
+
+    def run(*_: object, **__: object) -> None:
+        pytest.fail("The service started.")
+
+    monkeypatch.setattr(uvicorn, "run", run)
 
 
 def rugnik(*command: str, **variables: object) -> Result:
