@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -31,10 +30,9 @@ from tests.support.unprivileged import AS_ROOT, IDENTITY, NOBODY
 @pytest.fixture(scope="module")
 def image() -> Iterator[Image]:
     """What the Dockerfile makes, where an unprivileged user can reach it."""
-    root = Path(tempfile.mkdtemp(prefix="rugnik-image-"))
-    root.chmod(0o755)
-    yield build_image(root)
-    shutil.rmtree(root)
+    with tempfile.TemporaryDirectory(prefix="rugnik-image-") as folder:
+        Path(folder).chmod(0o755)
+        yield build_image(Path(folder))
 
 
 @pytest.fixture
@@ -47,16 +45,17 @@ def deployment(image: Image, postgresql: str) -> Iterator[Deployment]:
         hba = Path(connection.execute("SHOW hba_file").fetchone()[0])  # type: ignore[index]
         hba.write_text(f"local all {name} scram-sha-256\n" + hba.read_text())
         connection.execute("SELECT pg_reload_conf()")
-    volumes = Path(tempfile.mkdtemp(prefix="rugnik-volumes-"))
-    volumes.chmod(0o755)
-    with Forwarder(f"{postgresql.partition('host=')[2]}/.s.PGSQL.5432") as forwarder:
+    with (
+        tempfile.TemporaryDirectory(prefix="rugnik-volumes-") as volumes,
+        Forwarder(f"{postgresql.partition('host=')[2]}/.s.PGSQL.5432") as forwarder,
+    ):
+        Path(volumes).chmod(0o755)
         yield Deployment(
             image=image,
             database_url=f"postgresql+psycopg://{name}@127.0.0.1:{forwarder.port}/{name}",
             secrets={"rugnik_database_password": password, "rugnik_admin_key": secrets.token_hex(32)},
-            volumes=volumes,
+            volumes=Path(volumes),
         )
-    shutil.rmtree(volumes)
 
 
 @pytest.fixture
@@ -194,3 +193,18 @@ def test_a_secret_that_is_wrong_or_missing_is_told_without_being_quoted(
     assert running(deployment.start("migrate", tmp_path / "missing")).wait(timeout=60) == 2
     (line,) = (tmp_path / "missing").read_text().splitlines()
     assert "rugnik_database_password is empty" in line
+
+
+@pytest.mark.parametrize(("volume", "variable"), [("witness", "RUGNIK_WITNESS"), ("spool", "RUGNIK_SPOOL_DIR")])
+def test_a_volume_that_the_service_cannot_write_stops_the_start(
+    deployment: Deployment,
+    running: Callable[[subprocess.Popen[bytes]], subprocess.Popen[bytes]],
+    tmp_path: Path,
+    volume: str,
+    variable: str,
+) -> None:
+    """One that belongs to somebody else, as a folder of the host does when it is mounted: named before any charge."""
+    (deployment.volumes / volume).mkdir(mode=0o555)
+    assert running(deployment.start("api", tmp_path / "log")).wait(timeout=60) == 2
+    (line,) = (tmp_path / "log").read_text().splitlines()
+    assert line == f"{variable}: {deployment.volumes / volume} cannot be written to (Permission denied)."

@@ -42,7 +42,8 @@ class Deployment:
         mounted = {"/run/secrets": str(self._secrets_of(name))}
         for volume in service.get("volumes", []):
             source, _, target = volume.partition(":")
-            give(self.volumes / source)
+            if not (self.volumes / source).exists():  # a volume takes over the image's owner when it is first mounted
+                give(self.volumes / source)
             mounted[target] = str(self.volumes / source)
         own = self.image.environment | service["environment"] | {"RUGNIK_DATABASE_URL": self.database_url}
         for inside, outside in mounted.items():
