@@ -45,6 +45,8 @@ lock: ## renew the hashed locks (needs uv on the PATH)
 	  --python-version 3.11 -o requirements.lock pyproject.toml
 	uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --python-version 3.11 -c requirements.lock --group dev -o requirements-dev.lock pyproject.toml
+	uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --python-version 3.11 -c requirements-dev.lock --group build -o requirements-build.lock
 
 clean: ## remove the environment and what the tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from sqlalchemy.engine import URL
 
+from app.database_url import parse_database_url
 from app.ingest.limits import Limits
+from app.secret_files import read_secrets
 from core.budget import Epsilon
 from core.errors import InvalidEpsilon
 
@@ -29,7 +32,13 @@ def _long_enough(secret: SecretStr) -> SecretStr:
     return secret
 
 
+def _usable_url(text: str) -> str:
+    parse_database_url(text)
+    return text
+
+
 LongSecret = Annotated[SecretStr, AfterValidator(_long_enough)]
+SECRETS = ("database_password", "admin_key", "metrics_key")
 
 
 class Settings(BaseSettings):
@@ -40,9 +49,18 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         default=Path("rugnik-data"), description="Folder of the SQLite database; made when it is missing."
     )
-    database_url: str | None = Field(
+    database_url: Annotated[str, AfterValidator(_usable_url)] | None = Field(
         default=None,
+        repr=False,
         description="Such as postgresql+psycopg://user@host/rugnik; without it, SQLite in the data folder.",
+    )
+    database_password: SecretStr | None = Field(
+        default=None, description="The password of the database's user, so that the URL holds none."
+    )
+    secrets_dir: Path | None = Field(
+        default=None,
+        description="Folder of files rugnik_database_password, rugnik_admin_key and rugnik_metrics_key, each with one "
+        "secret; a variable comes before its file.",
     )
     witness: Path | None = Field(
         default=None,
@@ -95,9 +113,27 @@ class Settings(BaseSettings):
         default=10_000, ge=1, description="Answers kept in the database: those that take long to work out."
     )
     max_synthetic_rows: int = Field(default=10_000_000, ge=1, description="The most synthetic rows in one answer.")
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="Addresses or networks, with commas between, whose X-Forwarded-Proto is believed; * for all.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="How much is logged: debug, info, warning or error."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_secrets(cls, values: dict[str, Any]) -> dict[str, Any]:
+        folder = values.get("secrets_dir")
+        return read_secrets(Path(folder), SECRETS) | values if folder else values
+
+    @field_validator("database_password")
+    @classmethod
+    def _said_once(cls, password: SecretStr | None, found: ValidationInfo) -> SecretStr | None:
+        url = found.data.get("database_url")
+        if password is not None and url is not None and parse_database_url(url).password is not None:
+            raise ValueError("RUGNIK_DATABASE_URL holds a password as well; leave it out there")
+        return password
 
     @property
     def sqlite_path(self) -> Path:
@@ -105,9 +141,14 @@ class Settings(BaseSettings):
         return self.data_dir / "rugnik.db"
 
     @property
-    def url(self) -> str:
-        """The database that is used."""
-        return self.database_url or f"sqlite:///{self.sqlite_path.resolve()}"
+    def url(self) -> URL:
+        """The database that is used. Its text shows no password."""
+        if self.database_url is None:
+            return URL.create("sqlite", database=str(self.sqlite_path.resolve()))
+        url = parse_database_url(self.database_url)
+        if self.database_password is None or url.get_backend_name() == "sqlite":
+            return url
+        return url.set(password=self.database_password.get_secret_value())
 
     @property
     def witness_path(self) -> Path:

@@ -13,10 +13,14 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 import migrations
 from app.errors import CannotStart
+
+# Connections of one worker to PostgreSQL: kept, and more while many requests are at work.
+POOL_SIZE = 10
+POOL_OVERFLOW = 20
 
 
 class Database:
@@ -26,9 +30,9 @@ class Database:
     dependency's `yield` once the reply has gone, so a commit there could fail unseen.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | URL) -> None:
         self.url = make_url(url)
-        self.engine = _sqlite_engine(url) if self.is_sqlite else _postgres_engine(url)
+        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgres_engine(self.url)
 
     @property
     def is_sqlite(self) -> bool:
@@ -84,7 +88,7 @@ def alembic_config() -> Config:
     return config
 
 
-def _sqlite_engine(url: str) -> Engine:
+def _sqlite_engine(url: URL) -> Engine:
     # isolation_level None: the driver begins nothing by itself, `_begin` does.
     engine = create_engine(url, connect_args={"timeout": 30, "isolation_level": None, "check_same_thread": False})
 
@@ -101,11 +105,14 @@ def _sqlite_engine(url: str) -> Engine:
     return engine
 
 
-def _postgres_engine(url: str) -> Engine:
+def _postgres_engine(url: URL) -> Engine:
     return create_engine(
         url,
         pool_pre_ping=True,
-        pool_size=10,
-        max_overflow=20,
-        connect_args={"options": "-c lock_timeout=30s -c statement_timeout=60s -c synchronous_commit=on"},
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_OVERFLOW,
+        connect_args={
+            "connect_timeout": 10,  # seconds; a host that swallows packets would otherwise hold a request for minutes
+            "options": "-c lock_timeout=30s -c statement_timeout=60s -c synchronous_commit=on",
+        },
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.metadata import version
 
+import structlog
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from uvicorn.config import STARTUP_FAILURE
 
 from app import problems
 from app.answers import Answers
@@ -24,14 +27,16 @@ from app.hardening import disable_core_dumps
 from app.ledger import check_witness
 from app.observability import Metrics, ObserveRequests, configure_logging
 from app.service import Service, utc_now
+from app.startup import database_errors, prepare_folders
 from app.witness import Witness
 from core.randomness import NoiseSource
+
+log = structlog.get_logger(__name__)
 
 
 def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Service:
     """A Service on a database that is migrated and agrees with its witness, or CannotStart."""
-    if settings.database_url is None:
-        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare_folders(settings)
     service = Service(
         settings=settings,
         database=Database(settings.url),
@@ -41,8 +46,9 @@ def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) ->
         principals=Fleeting(seconds=5.0, most=10_000),
     )
     try:
-        _check_schema(service.database)
-        check_witness(service)
+        with database_errors(service.database):
+            _check_schema(service.database)
+            check_witness(service)
     except Exception:
         service.database.dispose()
         raise
@@ -93,8 +99,12 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
 
 
 def app_from_environment() -> FastAPI:
-    """What a worker process runs."""
-    return create_app(Settings())
+    """What a worker process runs. Where it cannot start, it says why and the parent stops, instead of trying again."""
+    try:
+        return create_app(Settings())
+    except CannotStart as error:
+        log.error("cannot_start", reason=str(error))  # noqa: TRY400 - a sentence for the operator, no traceback
+        sys.exit(STARTUP_FAILURE)
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 import traceback
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -31,7 +32,9 @@ class _Discreet(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         said = {"message": record.getMessage()} if record.name.startswith("uvicorn") else {}
         error = record.exc_info[1] if record.exc_info else None
-        return json.dumps({"logger": record.name, "level": record.levelname.lower(), **said, **_where(error)})
+        at = datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")
+        level = record.levelname.lower()
+        return json.dumps({"logger": record.name, "level": level, **said, **_where(error), "timestamp": at})
 
 
 def configure_logging(level: str) -> None:

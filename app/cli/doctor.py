@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from app.cli.service import read_settings
-from app.cli.shared import AsJson, Code, show_json
+from app.cli.shared import AsJson, Code, fail, show_json
 
 if TYPE_CHECKING:
     from app.config import Settings
@@ -45,7 +44,13 @@ def doctor(as_json: AsJson = False) -> None:
     Example:
       RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
     """
-    findings = list(examine(read_settings()))
+    from app.errors import CannotStart  # noqa: PLC0415 - see app.cli.shared
+    from app.serving import read_settings  # noqa: PLC0415
+
+    try:
+        findings = list(examine(read_settings()))
+    except CannotStart as error:
+        fail(str(error), Code.USAGE)
     if as_json:
         show_json([asdict(finding) for finding in findings])
     else:

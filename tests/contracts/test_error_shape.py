@@ -31,7 +31,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def lone(tmp_path: Path) -> Iterator[World]:
     """An application of its own, for failures that break it; one upload at a time, and no long wait for a second."""
     folder = tmp_path / "gone"
+    folder.mkdir()
     with opened_world(tmp_path, max_uploads=1, upload_wait_seconds=0.01, spool_dir=folder) as opened:
+        folder.rmdir()
         yield opened
 
 

@@ -88,11 +88,17 @@ def start_server(
 def running_server(settings: Settings, *, workers: int, log: Path, module: list[str] | None = None) -> Server:
     """Start a server and wait until it is ready."""
     process, url, output = start_server(settings, workers=workers, log=log, module=module)
+    until_ready(process, url, log)
+    return Server(process=process, url=url, log=log, output=output)
+
+
+def until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Wait for a service, as long as its process lives."""
     for _ in range(600):
         assert process.poll() is None, log.read_text()
         try:
             if httpx.get(f"{url}/readyz").status_code == 200:
-                return Server(process=process, url=url, log=log, output=output)
+                return
         except httpx.TransportError:
             pass
         time.sleep(0.1)

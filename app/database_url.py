@@ -1,0 +1,38 @@
+"""RUGNIK_DATABASE_URL, read with care: whatever is wrong with it, no message quotes a piece that may be a password."""
+
+from __future__ import annotations
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+
+
+def parse_database_url(text: str) -> URL:
+    """The URL with the driver that rugnik brings along, or a ValueError with a sentence to act on."""
+    if text.count("@") > 1:
+        # Read up to the first @, the rest of a password would pass for a host and be printed as one.
+        raise ValueError("an @ in a password is written %40, or the password given as RUGNIK_DATABASE_PASSWORD")
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise ValueError("not a database URL such as postgresql+psycopg://user@host/rugnik") from None
+    driver = _DRIVERS.get(url.drivername)
+    if driver is None:
+        raise ValueError("rugnik runs on postgresql+psycopg:// and sqlite:///, on nothing else")
+    if driver == "sqlite" and url.database in {None, "", ":memory:"}:
+        raise ValueError("a SQLite URL needs the path of a file: sqlite:////folder/rugnik.db")
+    return url.set(drivername=driver)
+
+
+def place_of(url: URL) -> str:
+    """A database by its place, for messages: no user, no password, no options."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    host = url.host or url.query.get("host") or "the local socket"
+    return f"{url.database or 'the default database'} on {host}" + (f", port {url.port}" if url.port else "")

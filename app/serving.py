@@ -1,0 +1,69 @@
+"""What `rugnik serve` and `rugnik migrate` do. Whatever prevents it is CannotStart, with one sentence to act on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import uvicorn
+from pydantic import ValidationError
+
+from app.auth import first_admin_key
+from app.config import Settings
+from app.database import Database
+from app.errors import CannotStart
+from app.main import make_service
+from app.observability import configure_logging
+from app.startup import database_errors, prepare_data_folder, require_free, serving_alone
+
+GRACE_SECONDS = 30  # for requests at work when the service is told to stop; a supervisor should wait longer than this
+
+
+def read_settings() -> Settings:
+    """The settings in the environment; a wrong one is named, and its value is not, since it may be a secret."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = error.errors(include_input=False, include_context=False)
+    raise CannotStart(
+        "A setting is wrong. " + "; ".join(_sentence(found["loc"], found["msg"]) for found in wrong) + "."
+    )
+
+
+def serve(settings: Settings, *, host: str, port: int, workers: int, show_key: Callable[[str], None]) -> None:
+    """Serve until a signal says to stop. The first start hands its admin key to `show_key`, once."""
+    configure_logging(settings.log_level)
+    require_free(host, port)
+    service = make_service(settings)
+    with serving_alone(service.database):
+        key = first_admin_key(service)
+        service.database.dispose()
+        if key is not None:
+            show_key(key)
+        # No access log: when an upload ends, and how often one is tried, is nobody's business.
+        uvicorn.run(
+            "app.main:app_from_environment",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            access_log=False,
+            server_header=False,
+            forwarded_allow_ips=settings.trusted_proxies,
+            log_config=None,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+
+
+def migrate(settings: Settings) -> None:
+    """Bring the database to this version of rugnik."""
+    configure_logging(settings.log_level)
+    prepare_data_folder(settings)
+    database = Database(settings.url)
+    with database_errors(database):
+        database.migrate()
+    database.dispose()
+
+
+def _sentence(place: tuple[int | str, ...], message: str) -> str:
+    """One complaint of pydantic's; what concerns all settings has no place and names its variable itself."""
+    return ": ".join([*(f"RUGNIK_{str(name).upper()}" for name in place[:1]), message.removeprefix("Value error, ")])

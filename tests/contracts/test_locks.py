@@ -1,0 +1,47 @@
+"""The locks: every package pinned and hashed, and the image's the very ones that the tests run with."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-dev.lock"]
+
+
+def hashes(name: str) -> dict[str, set[str]]:
+    """What a lock allows for each `package==version`."""
+    found: dict[str, set[str]] = {}
+    package = ""
+    for line in (ROOT / name).read_text().splitlines():
+        if match := re.match(r"^([a-z0-9._-]+)(?:\[[^]]*\])?(==\S+)", line):
+            package = match[1] + match[2]
+            found[package] = set()
+        found.setdefault(package, set()).update(re.findall(r"--hash=(sha256:[0-9a-f]{64})", line))
+    return found
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_package_is_pinned_and_hashed(name: str) -> None:
+    """pip takes no other file for it, wherever that comes from; and no lock tells where ours came from."""
+    assert all(hashes(name).values())
+    assert not re.search(r"https?:|file:|--index|--find-links", (ROOT / name).read_text())
+
+
+@pytest.mark.parametrize("name", LOCKS[:2])
+def test_what_is_deployed_is_what_was_tested(name: str) -> None:
+    """The same version of every package, and the same hashes."""
+    tested, deployed = hashes("requirements-dev.lock"), hashes(name)
+    assert {package: tested.get(package) for package in deployed} == deployed
+
+
+def test_the_build_lock_holds_what_the_build_needs() -> None:
+    """The backend that pyproject.toml names, and none of what the service runs with."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    needed = {re.split(r"[<>=~]", requirement)[0] for requirement in project["build-system"]["requires"]}
+    locked = {package.partition("==")[0] for package in hashes("requirements-build.lock")}
+    assert needed == set(project["dependency-groups"]["build"])
+    assert needed <= locked

@@ -1,0 +1,68 @@
+"""SIGTERM, and what a proxy says: how the service behaves in the hands of a supervisor and behind TLS."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from app.config import Settings
+from tests.support.api import ATTRIBUTES
+from tests.support.server import Server
+
+
+def accepts(port: int) -> bool:
+    """Whether anybody listens."""
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionError:
+        return False
+    return True
+
+
+def test_an_upload_at_work_is_published_before_the_service_stops(
+    sqlite_settings: Settings, serve: Callable[..., Server]
+) -> None:
+    """SIGTERM in the middle of a body: no new connections, the upload gets its 200, and only then the process ends."""
+    server = serve(sqlite_settings)
+    key = server.issue_key("curator")
+    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as client:
+        client.post("/v1/datasets", json={"name": "city", "attributes": ATTRIBUTES, "budget": "1"}).raise_for_status()
+        order = client.post("/v1/datasets/city/releases", json={"epsilon": "0.5", "clusters": 4}).json()["id"]
+    port = int(server.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as upload:
+        headers = [
+            f"PUT /v1/releases/{order}/records HTTP/1.1",
+            "Host: rugnik",
+            f"Authorization: Bearer {key}",
+            "Content-Type: text/csv",
+            "Content-Length: 25",
+            "Expect: 100-continue",
+        ]
+        upload.sendall("\r\n".join([*headers, "", ""]).encode())
+        assert upload.recv(100).startswith(b"HTTP/1.1 100")  # the body is asked for: the upload is at work
+        upload.sendall(b"age,income\n30,400\n")
+        server.process.send_signal(signal.SIGTERM)
+        while accepts(port):
+            pass
+        assert server.process.poll() is None
+        upload.sendall(b"31,401\n")
+        assert upload.recv(1000).startswith(b"HTTP/1.1 200")
+    assert server.process.wait(timeout=60) in {0, -signal.SIGTERM}
+
+    again = serve(sqlite_settings)
+    found = httpx.get(f"{again.url}/v1/releases/{order}", headers={"Authorization": f"Bearer {key}"}).json()
+    assert found["state"] == "published"
+
+
+@pytest.mark.parametrize(("trusted", "scheme"), [("127.0.0.1", "https"), ("192.0.2.0/24", "http")])
+def test_only_a_trusted_proxy_tells_the_scheme(
+    sqlite_settings: Settings, serve: Callable[..., Server], trusted: str, scheme: str
+) -> None:
+    """A redirect stays on https behind one's own proxy, and nobody else can claim to be one."""
+    server = serve(Settings(**sqlite_settings.model_dump(exclude_unset=True), trusted_proxies=trusted))
+    reply = httpx.get(f"{server.url}/v1/datasets/", headers={"X-Forwarded-Proto": "https", "Host": "rugnik.example"})
+    assert reply.headers["location"] == f"{scheme}://rugnik.example/v1/datasets"
