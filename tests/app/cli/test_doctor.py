@@ -119,9 +119,9 @@ def test_what_is_wrong_is_found_and_the_cure_is_told(
     assert advice in told[about][2]
 
 
-@pytest.mark.parametrize("url", ["postgresql+psycopg://nobody@127.0.0.1:1/rugnik", "nonsense", "oracle://x"])
-def test_a_database_that_is_not_reached_is_told(sqlite_settings: Settings, url: str) -> None:
-    """Whether nothing listens there or the address makes no sense; no password is printed."""
+def test_a_database_that_is_not_reached_is_told(sqlite_settings: Settings) -> None:
+    """Where nothing listens, that is what must be mended."""
+    url = "postgresql+psycopg://nobody@127.0.0.1:1/rugnik"
     settings = Settings(data_dir=sqlite_settings.data_dir, database_url=url)
     assert examined(settings, 1)["database"][0] == "mend"
 
