@@ -26,7 +26,7 @@ def new(
 
     \b
     Example:
-      rugnik keys new "Ada, statistics" --role analyst --dataset bike-trips
+      rugnik keys new "statistics desk" --role analyst --dataset bike-trips
     """
     with connect(url, key) as client:
         made = client.issue_key(name, role, datasets=dataset or None)

@@ -170,18 +170,18 @@ def test_a_plan_is_free(run: Run, live: Live) -> None:
 
 def test_keys_are_managed(run: Run, live: Live) -> None:
     """The secret alone on standard output, for a shell to catch; listed without it, and gone when it is revoked."""
-    made = run(ADMIN, "keys", "new", "[red]Ada[/red]", "--role", "analyst", "--dataset", live.city)
+    made = run(ADMIN, "keys", "new", "[red]desk[/red]", "--role", "analyst", "--dataset", live.city)
     secret = made.stdout.strip()
     assert secret.startswith("rugnik_analyst_")
     key_id = secret.split("_")[2]
     listed = run(ADMIN, "keys", "list").stdout
     assert key_id in listed
-    assert "[red]Ada[/red]" in listed  # text, never markup
+    assert "[red]desk[/red]" in listed  # text, never markup
     assert secret not in listed
     run(ADMIN, "keys", "revoke", key_id)
     (mine,) = [key for key in json.loads(run(ADMIN, "keys", "list", "--json").stdout) if key["id"] == key_id]
     assert mine["revoked_at"]
-    run(ADMIN, "keys", "new", "Ada", "--role", "queen", code=1)
+    run(ADMIN, "keys", "new", "desk", "--role", "queen", code=1)
 
 
 @pytest.mark.parametrize(
