@@ -44,7 +44,9 @@ SECRETS = ("database_password", "admin_key", "metrics_key")
 class Settings(BaseSettings):
     """How one rugnik runs. An argument of `create_app`; nothing reads the environment behind its back."""
 
-    model_config = SettingsConfigDict(env_prefix="RUGNIK_", env_ignore_empty=True, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="RUGNIK_", env_ignore_empty=True, frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     data_dir: Path = Field(
         default=Path("rugnik-data"), description="Folder of the SQLite database; made when it is missing."

@@ -50,7 +50,7 @@ def test_a_secret_that_cannot_be_read_is_named_and_not_quoted(folder: Path) -> N
         secret.write_bytes(content)
         with pytest.raises(ValidationError) as raised:
             Settings(secrets_dir=folder)
-        refused[content] = str([found["msg"] for found in raised.value.errors()])
+        refused[content] = str(raised.value)
     secret.unlink()
     secret.mkdir()
     with pytest.raises(ValidationError, match="rugnik_admin_key cannot be read"):
@@ -81,7 +81,7 @@ def test_a_url_that_makes_no_sense_is_refused_without_being_quoted(url: str) -> 
     """A wrong URL is where a password ends up in the wrong place."""
     with pytest.raises(ValidationError) as raised:
         Settings(database_url=url)
-    assert "x" * 8 not in "".join(found["msg"] for found in raised.value.errors())
+    assert "x" * 8 not in str(raised.value)
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
