@@ -108,13 +108,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     if settings.database_url is None and not settings.sqlite_path.exists():
         yield Finding("database", DOUBTFUL, "there is none yet", "the first 'rugnik serve' makes it")
         return
-    try:
-        database = Database(settings.url)
-    except (SQLAlchemyError, ImportError, ValueError):
-        yield Finding(
-            "database", BAD, "RUGNIK_DATABASE_URL is not the address of a database", "write postgresql+psycopg://…"
-        )
-        return
+    database = Database(settings.url)
     try:
         yield from _reached(settings, database)
     except SQLAlchemyError as error:

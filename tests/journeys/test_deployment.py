@@ -20,11 +20,11 @@ import pytest
 
 from tests.support.api import ATTRIBUTES
 from tests.support.canaries import PARQUET, parquet
-from tests.support.composed import Deployment
+from tests.support.composed import Deployment, free_port
 from tests.support.forwarder import Forwarder
 from tests.support.image import ROOT, Image, build_image, tracked_files
 from tests.support.server import until_ready
-from tests.support.unprivileged import AS_ROOT, IDENTITY, NOBODY
+from tests.support.unprivileged import AS_ROOT, IDENTITY, NOBODY, give
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,40 @@ print(json.dumps({
     locked = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
     installed = {path.name.split("-")[0] for path in python.parent.parent.rglob("*.dist-info")}
     assert {re.sub(r"[._]", "-", name.lower()) for name in installed} == {*locked, "rugnik"}
+
+
+def test_the_installed_wheel_gives_a_demo(
+    image: Image, running: Callable[[subprocess.Popen[bytes]], subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    """One command, where nothing can be written but its folder: a release that its analyst can ask, until Ctrl-C."""
+    log, port = tmp_path / "log", free_port()
+    with tempfile.TemporaryDirectory(prefix="rugnik-demo-") as folder, log.open("wb") as output:
+        Path(folder).chmod(0o755)
+        data = Path(folder) / "home" / "data"
+        give(data.parent)
+        process = running(
+            subprocess.Popen(
+                [image.path("/opt/rugnik/bin/rugnik"), "demo", "--port", str(port), "--data-dir", data],
+                env=image.variables(),
+                cwd="/",
+                stdout=output,
+                stderr=output,
+                **IDENTITY,
+            )
+        )
+        until_ready(process, f"http://127.0.0.1:{port}", log)
+        own = dict(re.findall(r"^export (\w+)=(.+)$", (data / "keys.env").read_text(), re.MULTILINE))
+        reply = httpx.get(
+            f"{own['RUGNIK_URL']}/v1/releases/{own['RELEASE']}/moments",
+            headers={"Authorization": f"Bearer {own['ANALYST']}"},
+        )
+        assert (reply.status_code, reply.json()["epsilon_spent"]) == (200, "0")
+        # A page whose template or static file was left out of the wheel would be a 500.
+        assert httpx.get(f"{own['RUGNIK_URL']}/", follow_redirects=True).status_code < 500
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+    assert f"http://127.0.0.1:{port}/" in log.read_text()
+    assert "Traceback" not in log.read_text()
 
 
 def journey(url: str, admin_key: str) -> tuple[dict[str, str], str]:
