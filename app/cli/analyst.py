@@ -93,8 +93,7 @@ def marginal(
     """
     with connect(url, key) as client:
         found = client.marginal(release_id(client, release), attributes, level=level, counts=counts)
-    each = found.reach.each
-    rows = [(*ends, value, value - each, value + each) for ends, value in found.cells()]
+    rows = [(*box, *values) for box, *values in found.cells()]
     names = [f"{axis.name} {end}" for axis in found.attributes for end in ("from", "to")]
     _show(found, (*names, "count", "low", "high"), rows, as_json, output)
 
@@ -243,7 +242,10 @@ def synopsis(
             return
         answer = client.synopsis(found)
     names = [f"{axis.name} {end}" for axis in answer.attributes for end in ("from", "to")]
-    _show(answer, (*names, "count"), [(*ends, value) for ends, value in answer.cells()], as_json, None)
+    rows = [(*box, count) for box, count in zip(answer.boxes(), answer.counts, strict=True)]
+    _show(answer, (*names, "count"), rows, as_json, None)
+    if answer.threshold is not None and not as_json:
+        note(f"Only cells whose noisy count is {answer.threshold} or more were released.")
 
 
 def _span(value: float, low: float, high: float) -> str:

@@ -202,6 +202,8 @@ def plan(
     if found.predicted is not None:
         fields.append(("a cell is off by, at 95 %", found.predicted.cell_error))
         fields.append(("a typical count is off by, at 95 %", found.predicted.count_error))
+    if found.threshold is not None:
+        fields.append(("released are cells with a noisy count of", f"{found.threshold} or more"))
     show_fields(fields)
     for warning in found.warnings:
         note(f"Note: {warning}")

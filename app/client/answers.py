@@ -1,14 +1,15 @@
-"""Answers of stage 2: every number with its error, none of them for epsilon. `to_pandas()` gives a tidy table."""
+"""Answers of stage 2: every number with its error, none of them for epsilon. `to_pandas()` gives a tidy table.
+
+Histograms, whole or of some attributes, are in `app.client.histograms`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise, product
 from typing import Any
 
 from app.client.decoding import Reply, frame
-from app.client.objects import Grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,65 +69,6 @@ class Counts(Answer):
     def to_pandas(self) -> Any:
         """One row per box, in the order asked."""
         return frame({"count": self.counts, "low": self.low, "high": self.high, "noise_sd": self.noise_sd})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Axis(Reply):
-    """The cell edges of an attribute."""
-
-    name: str
-    edges: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach(Reply):
-    """count -+ each holds for one cell, count -+ all for every cell at once."""
-
-    level: float
-    each: float
-    all: float
-
-
-Cell = tuple[tuple[float, ...], float]  # lower and upper end on each axis, one after the other; the count
-
-
-def _cells(axes: tuple[Axis, ...], counts: Iterable[float]) -> Iterator[Cell]:
-    """Every cell with its count, the last axis fastest."""
-    sides = [list(pairwise(axis.edges)) for axis in axes]
-    for box, count in zip(product(*sides), counts, strict=True):
-        yield tuple(end for side in box for end in side), count
-
-
-def _cell_frame(axes: tuple[Axis, ...], cells: Iterable[Cell]) -> Any:
-    names = [f"{axis.name}_{end}" for axis in axes for end in ("lower", "upper")]
-    listed = [(*ends, count) for ends, count in cells]
-    return frame({name: [row[x] for row in listed] for x, name in enumerate([*names, "count"])})
-
-
-def _flat(counts: Any) -> Iterator[float]:
-    for part in counts:
-        if isinstance(part, list):
-            yield from _flat(part)
-        else:
-            yield part
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marginal(Answer):
-    """The histogram of some attributes: nested lists, the last attribute innermost."""
-
-    attributes: tuple[Axis, ...]
-    counts: list[Any]
-    noise_sd: float
-    reach: Reach
-
-    def cells(self) -> Iterator[Cell]:
-        """Every cell: the ends of its box, and its count."""
-        return _cells(self.attributes, _flat(self.counts))
-
-    def to_pandas(self) -> Any:
-        """One row per cell."""
-        return _cell_frame(self.attributes, self.cells())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,31 +221,6 @@ class Assignment(Answer):
 
     labels: tuple[int, ...]
     centers: tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Synopsis(Answer):
-    """The noisy histogram: every cell, as drawn, the last attribute fastest."""
-
-    dataset: str
-    grid: Grid
-    attributes: tuple[Axis, ...]
-    epsilon: str
-    mechanism: str
-    size: int
-    size_declared: bool
-    clusters: int
-    counts: tuple[int, ...]
-    noise_sd: float
-    reach: Reach
-
-    def cells(self) -> Iterator[Cell]:
-        """Every cell: the ends of its box, and its count."""
-        return _cells(self.attributes, self.counts)
-
-    def to_pandas(self) -> Any:
-        """One row per cell."""
-        return _cell_frame(self.attributes, self.cells())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.client.answers import (
-    Assignment,
-    Clusters,
-    Count,
-    Counts,
-    Marginal,
-    Moments,
-    Quantiles,
-    Rows,
-    Scan,
-    Synopsis,
-)
+from app.client.answers import Assignment, Clusters, Count, Counts, Moments, Quantiles, Rows, Scan
 from app.client.connected import Connected, quoted
 from app.client.downloads import Target, download
+from app.client.histograms import Marginal, Synopsis
 
 Range = tuple[float | None, float | None]
 Box = Mapping[str, Range] | Iterable[str]

@@ -87,7 +87,7 @@ class Predicted(Reply):
 
     size: int
     cell_error: int
-    count_error: float
+    count_error: float | None
     typical_range: float
     expected_deviation: float
     inside_theorem: bool
@@ -96,13 +96,17 @@ class Predicted(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Reply):
-    """A dry run of an order; grid and prediction are None where the size is estimated and no guess was given."""
+    """A dry run of an order; grid and prediction are None where the size is estimated and no guess was given.
+
+    With a `threshold`, only cells whose noisy count reaches it are released.
+    """
 
     order: Mapping[str, Any]
     grid: Grid | None
     noise: Noise
     predicted: Predicted | None
     warnings: tuple[str, ...]
+    threshold: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,7 @@ class ReleasePlan(Reply):
     grid: Grid | None
     noise: Noise
     size: int | None
+    threshold: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

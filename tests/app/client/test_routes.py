@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from app.auth import Role
@@ -66,6 +67,7 @@ def ask(client: Client, release: str, folder: Path) -> None:
     cells = synopsis.to_pandas()
     assert len(cells) == synopsis.grid.cells
     marginal = client.marginal(release, ["age"]).to_pandas()
+    assert (marginal["low"] <= marginal["count"]).all()
     assert marginal["count"].tolist() == cells.groupby("age_lower")["count"].sum().tolist()
     assert client.marginal(release, ["income", "age"], counts="nonnegative").to_pandas()["count"].min() >= 0
     quantiles = client.quantiles(release, "age", [0.25, 0.5]).to_pandas()
@@ -140,6 +142,34 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
     assert reached == set(operations(live.app))
     assert live.naps == []
     assert live.keys[Role.CURATOR] not in repr(curator) + repr(vars(curator))
+
+
+def test_a_thresholded_release_is_read_cell_by_cell(settings: Settings, tmp_path: Path) -> None:
+    """Six attributes, a grid that is not kept whole: the listed cells are those of the service's own file."""
+    names = [f"x{i}" for i in range(6)]
+    rows = "".join(f"{i % 3},{i % 3 + 5},1,2,{i % 2},9\n" for i in range(2000))
+    with opened_live(settings.model_copy(update={"max_cells": 1000})) as live:
+        with live.client(Role.CURATOR) as curator:
+            curator.register_dataset("wide", dict.fromkeys(names, (0, 10)), budget=3)
+            planned = curator.plan("wide", epsilon=2, clusters=3, declared=2000)
+            assert planned.threshold is not None
+            order = curator.order("wide", epsilon=2, clusters=3, declared=2000).id
+            published = curator.upload(order, f"{','.join(names)}\n{rows}".encode(), media_type="text/csv")
+            assert published.plan.threshold == planned.threshold
+        with live.client(Role.ANALYST) as analyst:
+            synopsis = analyst.synopsis(order)
+            analyst.download_synopsis(order, tmp_path / "cells.csv", format="csv")
+            marginal = analyst.marginal(order, ["x3", "x0"])
+    assert synopsis.threshold == planned.threshold
+    assert synopsis.cells is not None
+    assert len(synopsis.cells) < synopsis.grid.cells
+    theirs = pd.read_csv(tmp_path / "cells.csv")
+    pd.testing.assert_frame_equal(synopsis.to_pandas(), theirs, check_dtype=False)
+    assert marginal.bounds is not None
+    table = marginal.to_pandas()
+    assert len(table) == synopsis.grid.cells_per_axis**2
+    assert table["low"].tolist() == [low for _, _, low, _ in marginal.cells()]
+    assert (table["low"] <= table["high"]).all()
 
 
 def test_fields_that_a_newer_service_adds_stay_reachable(live: Live) -> None:
