@@ -150,7 +150,7 @@ def test_a_thresholded_release_is_read_cell_by_cell(settings: Settings, tmp_path
     rows = "".join(f"{i % 3},{i % 3 + 5},1,2,{i % 2},9\n" for i in range(2000))
     with opened_live(settings.model_copy(update={"max_cells": 1000})) as live:
         with live.client(Role.CURATOR) as curator:
-            curator.register_dataset("wide", dict.fromkeys(names, (0, 10)), budget=3)
+            curator.register_dataset("wide", {name: (0, 10 + i) for i, name in enumerate(names)}, budget=3)
             planned = curator.plan("wide", epsilon=2, clusters=3, declared=2000)
             assert planned.threshold is not None
             order = curator.order("wide", epsilon=2, clusters=3, declared=2000).id
