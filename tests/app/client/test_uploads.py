@@ -111,7 +111,7 @@ def test_the_length_of_a_file_is_stated_and_its_rows_are_not(live: Live, curator
 
 
 def test_batches_stay_small() -> None:
-    """A table of one large batch leaves in pieces that a server can hold, and all of it leaves, each time it is read."""
+    """A table of one large batch leaves in pieces that a server can hold, and all of it, each time it is read."""
     table = pa.table({"age": range(300_000)})
     body = bodies.body_of(table, media_type=None)
     assert max(len(piece) for piece in body.read()) < 2**20
