@@ -43,8 +43,16 @@ def demo(
     """
     listener = _listen(port)
     with closing(listener):
-        settings = _settings(data_dir)
         note("Preparing the demo …")
+        _run(_settings(data_dir), listener)
+
+
+def _run(settings: Settings, listener: socket.socket) -> None:
+    from app.database import Database  # noqa: PLC0415 - see app.cli.shared
+    from app.startup import prepare_data_folder, serving_alone  # noqa: PLC0415
+
+    prepare_data_folder(settings)
+    with serving_alone(Database(settings.url)):
         prepared = _prepare(settings, f"http://127.0.0.1:{listener.getsockname()[1]}")
         _serve(settings, listener, prepared)
 
@@ -206,7 +214,7 @@ rugnik is ready, with {bikes.DATASET} published in it.
 
   Dashboard  {demo.url}/
   API        {demo.url}/openapi.json
-  Release    {demo.url}/v1/releases/{demo.release}
+  Release    {demo.url}/releases/{demo.release}
 
 Keys, also in {demo.env}:
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from app.cli.shared import AsJson, Code, fail, show_json
+from app.cli.shared import AsJson, Code, show_json
 
 if TYPE_CHECKING:
     from app.config import Settings
@@ -44,13 +44,9 @@ def doctor(as_json: AsJson = False) -> None:
     Example:
       RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
     """
-    from app.errors import CannotStart  # noqa: PLC0415 - see app.cli.shared
-    from app.serving import read_settings  # noqa: PLC0415
+    from app.serving import read_settings  # noqa: PLC0415 - see app.cli.shared
 
-    try:
-        findings = list(examine(read_settings()))
-    except CannotStart as error:
-        fail(str(error), Code.USAGE)
+    findings = list(examine(read_settings()))
     if as_json:
         show_json([asdict(finding) for finding in findings])
     else:
@@ -91,6 +87,13 @@ def _secrets(settings: Settings) -> Iterator[Finding]:
             yield Finding("key file", BAD, f"{path} is open to other users", f"chmod 600 {path}")
         else:
             yield Finding("key file", GOOD, f"{path} is yours alone")
+    folder = settings.secrets_dir
+    if folder is not None:
+        # A container wants its secrets readable; then it is the folder that keeps others out.
+        if _open_to_others(folder) and any(_open_to_others(path) for path in folder.glob("rugnik_*")):
+            yield Finding("secrets", BAD, f"{folder} has secrets that other users can read", f"chmod 700 {folder}")
+        else:
+            yield Finding("secrets", GOOD, f"{folder} is closed to other users")
     witness = settings.witness_path
     if witness.exists() and witness.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         yield Finding("witness", BAD, f"{witness} can be written by other users", f"chmod 600 {witness}")

@@ -141,6 +141,12 @@ def check_locally(
     from core.errors import InvalidDomain  # noqa: PLC0415
     from core.records import OutOfRange as Choice  # noqa: PLC0415
 
+    try:
+        limits = Settings().limits
+    except ValueError:
+        from app.serving import read_settings  # noqa: PLC0415 - knows how to say which setting is wrong
+
+        limits = read_settings().limits
     body = body_of(file, media_type=media_type)
     try:
         return check_upload(
@@ -149,7 +155,7 @@ def check_locally(
             gzip=body.gzip,
             domain=Domain(tuple(Attribute(name, lower, upper) for name, (lower, upper) in bounds.items())),
             out_of_range=Choice(out_of_range or "clip"),
-            limits=Settings().limits,
+            limits=limits,
         )
     except InvalidDomain as error:
         fail(str(error), Code.USAGE)

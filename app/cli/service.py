@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from app.cli.shared import Code, fail
-
 
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -24,12 +22,8 @@ def serve(
       rugnik serve --host 0.0.0.0 --port 8000 --workers 4
     """
     from app import serving  # noqa: PLC0415 - a second to import
-    from app.errors import CannotStart  # noqa: PLC0415
 
-    try:
-        serving.serve(serving.read_settings(), host=host, port=port, workers=workers, show_key=_show_key)
-    except CannotStart as error:
-        fail(str(error), Code.USAGE)
+    serving.serve(serving.read_settings(), host=host, port=port, workers=workers, show_key=_show_key)
 
 
 def migrate() -> None:
@@ -40,12 +34,8 @@ def migrate() -> None:
       RUGNIK_DATABASE_URL=postgresql+psycopg://rugnik@db/rugnik rugnik migrate
     """
     from app import serving  # noqa: PLC0415 - a second to import
-    from app.errors import CannotStart  # noqa: PLC0415
 
-    try:
-        serving.migrate(serving.read_settings())
-    except CannotStart as error:
-        fail(str(error), Code.USAGE)
+    serving.migrate(serving.read_settings())
     typer.echo("The database is up to date.")
 
 

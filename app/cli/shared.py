@@ -78,8 +78,11 @@ class Sentences(TyperGroup):
 def _explained(error: Exception) -> tuple[str, Code] | None:
     """The sentence and the code of an error; None for one that is a fault of ours."""
     from app.client import errors  # noqa: PLC0415 - see the module's docstring
+    from app.errors import CannotStart  # noqa: PLC0415
 
     match error:
+        case CannotStart():
+            known = (str(error), Code.USAGE)
         case errors.InsufficientBudget():
             known = (f"Not enough epsilon: {error.requested} is asked for, {error.remaining} is left.", Code.NO_BUDGET)
         case errors.NotAuthenticated():

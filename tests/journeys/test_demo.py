@@ -47,8 +47,15 @@ def test_the_demo_is_ready_usable_and_gone_on_with(tmp_path: Path) -> None:
     with running_demo(folder) as running:
         url = running.variables["RUGNIK_URL"]
         shown = re.findall(r"^  (?:Dashboard|API|Release) +(\S+)$", running.printed, re.MULTILINE)
-        assert [address.removeprefix(url) for address in shown][:2] == ["/", "/openapi.json"]
-        assert running.variables["RELEASE"] in shown[2]
+        paths = ["/", "/openapi.json", f"/releases/{running.variables['RELEASE']}"]
+        assert [address.removeprefix(url) for address in shown] == paths
+        second = subprocess.run(
+            [sys.executable, "-m", "app.cli", "demo", "--port", "0", "--data-dir", str(folder)],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert (second.returncode, "serves" in second.stderr) == (2, True)  # one folder, one service
         assert httpx.get(shown[1]).status_code == 200
         headers = {"Authorization": f"Bearer {running.variables['ANALYST']}"}
         release = httpx.get(f"{url}/v1/releases/{running.variables['RELEASE']}", headers=headers).json()

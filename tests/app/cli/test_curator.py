@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from app.auth import Role
-from app.cli import bikes
+from app.cli import bikes, main
 from tests.app.cli.conftest import Run
 from tests.support.live import Live, break_before, refuse
 
@@ -128,6 +129,13 @@ def test_wrong_usage_is_told_from_a_file_that_does_not_fit(
 ) -> None:
     """2 for what was typed, 7 for the file; a sentence either way."""
     assert run(None, "check", trips, *options, code=code).stderr.strip()
+
+
+def test_a_wrong_setting_is_told_by_its_name(trips: Path) -> None:
+    """The check reads the same limits as a service here would."""
+    told = CliRunner().invoke(main, ["check", str(trips), *BOUNDS], env={"RUGNIK_MAX_CELLS": "many"})
+    assert told.exit_code == 2
+    assert "RUGNIK_MAX_CELLS" in told.stderr
 
 
 def test_a_file_that_is_not_there_or_of_no_known_kind_is_told(run: Run, tmp_path: Path) -> None:

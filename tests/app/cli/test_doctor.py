@@ -34,8 +34,13 @@ def examined(settings: Settings, code: int) -> dict[str, tuple[str, str, str]]:
 
 @pytest.fixture
 def healthy(sqlite_settings: Settings) -> Settings:
-    """The same on SQLite."""
-    settings = Settings(**(sqlite_settings.model_dump(exclude_unset=True) | {"max_spool_bytes": 2**20}))
+    """A service that has been at work on SQLite, with a secret by file as a container wants it."""
+    secrets = sqlite_settings.data_dir.with_name("secrets")
+    secrets.mkdir(mode=0o700)
+    (secrets / "rugnik_metrics_key").write_text("m" * 32)
+    (secrets / "rugnik_metrics_key").chmod(0o444)
+    own = sqlite_settings.model_dump(exclude_unset=True)
+    settings = Settings(**(own | {"max_spool_bytes": 2**20, "secrets_dir": secrets}))
     service = make_service(settings)
     filled_ledger(service, orders=1)
     service.database.dispose()
@@ -73,6 +78,11 @@ def _open_keys(settings: Settings) -> None:
     (settings.data_dir / "keys.env").chmod(0o644)
 
 
+def _open_secrets(settings: Settings) -> None:
+    folder = settings.data_dir.with_name("secrets")
+    folder.chmod(0o755)
+
+
 def _open_witness(settings: Settings) -> None:
     settings.witness_path.chmod(0o666)
 
@@ -102,6 +112,7 @@ def _garbage(settings: Settings) -> None:
     [
         (_open_folder, "data folder", "chmod 700"),
         (_open_keys, "key file", "chmod 600"),
+        (_open_secrets, "secrets", "chmod 700"),
         (_open_witness, "witness", "chmod 600"),
         (_other_witness, "witness", "restore the newest copy"),
         (_damaged_witness, "witness", "bring back a copy"),
