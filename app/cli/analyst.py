@@ -167,9 +167,14 @@ def clusters(
     rows = []
     for center, size, certain in zip(found.centers, found.sizes, found.uncertainty, strict=True):
         spans = [_span(value, one.low, one.high) for value, one in zip(center, certain.center, strict=True)]
-        rows.append((round(size), f"{certain.size.low:,.0f} … {certain.size.high:,.0f}", *spans))
-    _show(found, ("size", "size between", *found.attributes), rows, as_json, output)
+        chance = [] if certain.noise_probability is None else [f"{certain.noise_probability:.2g}"]
+        rows.append((round(size), f"{certain.size.low:,.0f} … {certain.size.high:,.0f}", *spans, *chance))
+    judged = any(certain.noise_probability is not None for certain in found.uncertainty)
+    _show(found, ("size", "size between", *found.attributes, *["noise alone"] * judged), rows, as_json, output)
     if not as_json and output is None:
+        for merge in found.merges:
+            pair = " and ".join(str(number + 1) for number in merge.clusters)
+            note(f"Clusters {pair} may be one, with probability {merge.probability:.2f}.")
         note(f"method {found.method}, stability {found.stability:.2f}, inertia {found.inertia:.4g}")
 
 

@@ -216,7 +216,7 @@ rugnik is ready, with {bikes.DATASET} published in it.
   API        {demo.url}/openapi.json
   Release    {demo.url}/releases/{demo.release}
 
-Keys, also in {demo.env}:
+Keys, to sign in with or to send; also in {demo.env}:
 
 {keys}
 

@@ -156,11 +156,23 @@ class Moments(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterUncertainty(Reply):
-    """What noise leaves certain of one cluster: intervals for each coordinate of its centre and for its size."""
+    """What noise leaves certain of one cluster: intervals for each coordinate of its centre and for its size.
+
+    `region` holds for all coordinates together; `noise_probability` is that next to no rows are there.
+    """
 
     center: tuple[Interval, ...]
     size: Interval
+    region: tuple[Interval, ...] = ()
     noise_probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge(Reply):
+    """Two clusters, counted from 0, and the probability that the rows have one centre for both."""
+
+    clusters: tuple[int, ...]
+    probability: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +188,7 @@ class Clusters(Answer):
     method: str
     warnings: tuple[str, ...]
     method_reason: str | None = None
-    merges: tuple[Any, ...] = ()
+    merges: tuple[Merge, ...] = ()
 
     def to_pandas(self) -> Any:
         """One row per cluster: its size and centre, each with the ends of its interval."""
@@ -209,6 +221,8 @@ class Scan(Answer):
     """Inertia and stability for each k."""
 
     scan: tuple[ScanLine, ...]
+    method: str | None = None
+    method_reason: str | None = None
 
     def to_pandas(self) -> Any:
         """One row per k."""
@@ -221,6 +235,8 @@ class Assignment(Answer):
 
     labels: tuple[int, ...]
     centers: tuple[tuple[float, ...], ...]
+    method: str | None = None
+    method_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

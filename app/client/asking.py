@@ -60,9 +60,17 @@ class Asking(Connected):
         """Inertia and stability for each k from low to high."""
         return Scan.of(self._ask(release, "clusters/scan", k=f"{low}..{high}", seed=seed))
 
-    def assign(self, release: str, points: Iterable[Sequence[float]], *, k: int, seed: int | None = None) -> Assignment:
+    def assign(
+        self,
+        release: str,
+        points: Iterable[Sequence[float]],
+        *,
+        k: int,
+        seed: int | None = None,
+        method: str | None = None,
+    ) -> Assignment:
         """The nearest of k centres for each of your own points, one number per attribute."""
-        body = _given(points=[[float(x) for x in point] for point in points], k=k, seed=seed)
+        body = _given(points=[[float(x) for x in point] for point in points], k=k, seed=seed, method=method)
         return Assignment.of(self._post(release, "clusters/assign", body))
 
     def rows(self, release: str, count: int = 1000, *, seed: int | None = None) -> Rows:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from app.client.connected import Connected, quoted
 from app.client.downloads import Target, download
+from app.client.errors import UnexpectedReply
 from app.client.objects import Head, Health, Key, LedgerEntry, LedgerPage, NewKey, Verification
+from app.client.transport import decoded
 
 
 class Auditing(Connected):
@@ -35,9 +37,21 @@ class Auditing(Connected):
         """Let the service walk its whole chain: hashes, numbers, balances, and the witness."""
         return Verification.of(self._json("GET", "/v1/ledger/verify"))
 
-    def export_ledger(self, to: Target) -> int:
-        """The whole ledger as NDJSON, to be verified elsewhere. The number of bytes written."""
-        return download(self._transport, "/v1/ledger/export", to)
+    def verify_ledger_on_record(self, progress: Callable[[Verification], object] | None = None) -> Verification:
+        """The same, and the service records who did and what came of it; `progress` is told of every step."""
+        found: Verification | None = None
+        with self._transport.stream("POST", "/v1/ledger/verifications") as response:
+            for line in response.iter_lines():
+                found = Verification.of(decoded(line.encode()))
+                if progress is not None:
+                    progress(found)
+        if found is None:
+            raise UnexpectedReply("The verification ended without an outcome.")
+        return found
+
+    def export_ledger(self, to: Target, *, format: str | None = None) -> int:  # noqa: A002 - as in the address
+        """The whole ledger as NDJSON, to be verified elsewhere, or as "csv". The number of bytes written."""
+        return download(self._transport, "/v1/ledger/export", to, {"format": format})
 
 
 class Administering(Connected):

@@ -9,6 +9,7 @@ RugnikError
     ├── BadRequest          400  a header or body that cannot be taken as it is
     ├── NotAuthenticated    401  no key, or none that is known
     ├── NotAllowed          403  a known key whose role does not do this
+    ├── ForgedRequest       403  a form of the dashboard that came from elsewhere
     ├── NotFound            404  nothing by that name that this key may see
     ├── MethodNotAllowed    405  an address that is asked in another way
     ├── NotAcceptable       406  an answer in a form that is not offered
@@ -108,6 +109,12 @@ class NotAllowed(Problem):
     """A known key whose role does not do this."""
 
     type = "not-allowed"
+
+
+class ForgedRequest(Problem):
+    """A form of the dashboard that came from elsewhere; a client with a key does not meet it."""
+
+    type = "forged-request"
 
 
 class NotFound(Problem):

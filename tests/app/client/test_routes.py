@@ -12,6 +12,7 @@ import pytest
 
 from app.auth import Role
 from app.client import Client, errors
+from app.client.objects import Verification
 from app.config import Settings
 from tests.support.api import ROWS
 from tests.support.live import Live, opened_live
@@ -79,6 +80,12 @@ def ask(client: Client, release: str, folder: Path) -> None:
     table = clusters.to_pandas()
     assert table["age"].tolist() == [center[0] for center in clusters.centers]
     assert table["size_low"].tolist() == [one.size.low for one in clusters.uncertainty]
+    told = dict(clusters.raw, method_reason="why", merges=[{"clusters": [0, 2], "probability": 0.25}])
+    told["uncertainty"] = [dict(one, noise_probability=0.5, region=one["center"]) for one in told["uncertainty"]]
+    judged = type(clusters).of(told)
+    assert (judged.method_reason, judged.merges[0].clusters, judged.merges[0].probability) == ("why", (0, 2), 0.25)
+    assert judged.uncertainty[0].region == judged.uncertainty[0].center
+    assert judged.to_pandas()["noise_probability"].tolist() == [0.5] * 3
     assert client.scan_clusters(release, 2, 4).to_pandas()["k"].tolist() == [2, 3, 4]
     assert client.assign(release, clusters.centers, k=3).labels == (0, 1, 2)
     rows = client.rows(release, 7, seed=1)
@@ -102,6 +109,17 @@ def audit(client: Client) -> None:
     exported = io.BytesIO()
     assert client.export_ledger(exported) == len(exported.getvalue())
     assert exported.getvalue().count(b"\n") == head.seq
+
+
+def audit_on_record(client: Client, live: Live) -> None:
+    """A verification that is recorded, step by step, where the service has it."""
+    if ("POST", "/v1/ledger/verifications") in operations(live.app):
+        steps: list[Verification] = []
+        outcome = client.verify_ledger_on_record(steps.append)
+        assert (outcome.valid, steps[-1]) == (True, outcome)
+    else:
+        with pytest.raises(errors.NotFound):
+            client.verify_ledger_on_record()
 
 
 def administer(client: Client, live: Live) -> None:
@@ -129,6 +147,7 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
         release = curate(curator, admin)
         ask(analyst, release, tmp_path)
         audit(auditor)
+        audit_on_record(auditor, live)
         administer(admin, live)
         assert curator.close_dataset("city").state == "closed"
         with pytest.raises(errors.DatasetClosed):
