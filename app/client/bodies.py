@@ -224,7 +224,7 @@ def _without_pyarrow(table: Any) -> Body:
 
 
 def _deflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    squeeze = zlib.compressobj(6, zlib.DEFLATED, _GZIP_WBITS)
+    squeeze = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WBITS)  # more would take longer than most networks do
     for piece in pieces:
         if made := squeeze.compress(piece):
             yield made
