@@ -105,7 +105,7 @@ def test_the_journey_with_curl(checkout: Path) -> None:
     assert "every entry holds" in printed
 
 
-def test_the_example_is_released_in_the_issues_own_line(checkout: Path) -> None:
+def test_the_example_is_released_by_one_short_line(checkout: Path) -> None:
     """`rugnik release examples/….csv --epsilon 0.5 --clusters 5` against a running service, and nothing more."""
     (line,) = re.findall(r"^rugnik release examples/bike-trips.csv --epsilon 0.5 --clusters 5$", README, re.MULTILINE)
     assert "5,000 read, 0 dropped" in bash(f"RUGNIK_KEY=$CURATOR {line}", checkout)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from app.auth import Role
 from app.cli import bikes, main
+from app.client import Client
 from tests.app.cli.conftest import Run
 from tests.support.live import Live, break_before, refuse
 
@@ -99,6 +100,22 @@ def test_a_connection_that_breaks_during_the_upload_loses_nothing(run: Run, live
     order = told.split("--order ")[1][:17]
     assert "0.5" not in run(CURATOR, "void", order).stdout
     assert _spent(run, live) == "0"
+
+
+def test_ctrl_c_during_the_upload_loses_nothing(
+    run: Run, live: Live, trips: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """130 as shells expect, and the order that is paid for is named."""
+
+    def interrupted(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "upload", interrupted)
+        told = run(CURATOR, "release", trips, *TERMS, *BOUNDS, "--budget", 1, code=130).stderr
+    order = told.split("--order ")[1][:17]
+    assert "302 read" in run(CURATOR, "release", trips, *TERMS, "--order", order).stdout
+    assert _spent(run, live) == "0.5"
 
 
 def test_check_reads_as_the_service_does_and_spends_nothing(run: Run, live: Live, trips: Path) -> None:
