@@ -124,6 +124,7 @@ at("order").addEventListener("click", async () => {
     release = { id: found.id, attributes: wanted.attributes };
     history.replaceState(null, "", `?order=${found.id}`);
     showUpload();
+    at("upload-title").focus();
   } catch (error) {
     tell(at("plan-problem"), error);
     at("order").disabled = false;
@@ -148,7 +149,6 @@ function showUpload() {
   step("upload");
   at("release-id").textContent = release.id;
   at("release-columns").textContent = release.attributes.join(", ");
-  at("upload-title").focus();
 }
 
 function choose(chosen) {
