@@ -43,6 +43,17 @@ export function layout(colour, more = {}) {
   };
 }
 
+// What a histogram's answer says of its own error: one reach for all cells or, after a threshold, bounds for each.
+export function certainty(found) {
+  if (found.reach) {
+    const reach = Number(found.reach.each.toPrecision(3)).toLocaleString("en");
+    return { reach: found.reach.each, words: `± ${reach}`, hover: `± ${reach}`, customdata: undefined };
+  }
+  const { low, high } = found.bounds.each;
+  const pair = (a, b) => (Array.isArray(a) ? a.map((one, i) => pair(one, b[i])) : [Math.floor(a), Math.ceil(b)]);
+  return { reach: null, words: null, hover: "(%{customdata[0]} to %{customdata[1]})", customdata: low.map((one, i) => pair(one, high[i])) };
+}
+
 export const settings = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
 
 export async function draw(place, traces, more) {

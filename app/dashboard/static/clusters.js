@@ -2,6 +2,7 @@
 import { ask, tell } from "./api.js";
 import { number, shown } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
+import { watchScroll } from "./scroll.js";
 
 const at = (id) => document.getElementById(id);
 
@@ -43,11 +44,9 @@ export class ClusterPanel {
     table.append(this.head(found), this.body(found));
     const scroll = document.createElement("div");
     scroll.className = "scroll";
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", "Clusters, a table that may scroll");
     scroll.append(table);
     at("clusters-body").replaceChildren(scroll, ...this.notes(found));
+    watchScroll(scroll);
   }
 
   head(found) {

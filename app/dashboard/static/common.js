@@ -1,7 +1,9 @@
 // On every page: times in the reader's zone, the theme switch, and buttons that copy.
 import { localTimes } from "./format.js";
+import { watchScroll } from "./scroll.js";
 
 localTimes(document);
+document.querySelectorAll(".scroll").forEach(watchScroll);
 
 document.getElementById("theme")?.addEventListener("click", () => {
   const root = document.documentElement;

@@ -38,6 +38,7 @@ async function drawSteps() {
     xaxis: axis(colour, byTime ? "" : "ledger entry", { type: byTime ? "date" : "linear", nticks: narrow ? 4 : 8 }),
     yaxis: axis(colour, "epsilon", { rangemode: "tozero" }),
   }));
+  place.dataset.ready = across.value;
 }
 
 if (place) {

@@ -1,6 +1,6 @@
 // The heat map of two attributes with the clusters on it; of a release with one attribute, its bars.
 import { ask, tell } from "./api.js";
-import { axis, colours, draw, layout } from "./charts.js";
+import { axis, certainty, colours, draw, layout } from "./charts.js";
 import { inUnits, number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 import { cells, scaled, unscaled } from "./voronoi.js";
@@ -55,6 +55,7 @@ export class MapPanel {
     this.listen(place);
     this.words();
     place.dataset.ready = String(this.clusters.found?.centers.length ?? 0);
+    place.dataset.axes = this.shown.map((attribute) => attribute.name).join(" ");
   }
 
   listen(place) {
@@ -75,10 +76,10 @@ export class MapPanel {
   heat(colour) {
     const [across, up] = [...this.found.attributes].reverse();
     const most = this.found.counts.reduce((high, row) => row.reduce((a, b) => Math.max(a, b), high), 1);
-    const reach = number(this.found.reach.each);
+    const sure = certainty(this.found);
     return [{
       type: "heatmap", x: across.edges, y: up.edges, z: this.found.counts, zmin: 0, zmax: most, colorscale: colour.heat,
-      hovertemplate: `${across.name} %{x}<br>${up.name} %{y}<br>noisy count %{z} ± ${reach}<extra></extra>`,
+      hovertemplate: `${across.name} %{x}<br>${up.name} %{y}<br>noisy count %{z} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
       colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: colour.soft, size: 11 }, len: 0.9, nticks: 5 },
       showscale: at("map").clientWidth > 500,
     }, ...this.borders(colour), ...this.centres(colour)];
@@ -87,10 +88,11 @@ export class MapPanel {
   bars(colour) {
     const [{ edges, name }] = this.found.attributes;
     const widths = edges.slice(1).map((edge, i) => edge - edges[i]);
+    const sure = certainty(this.found);
     return [{
       type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: this.found.counts, width: widths,
       marker: { color: colour.accent, line: { width: 0 } },
-      hovertemplate: `${name} %{x}<br>noisy count %{y} ± ${number(this.found.reach.each)}<extra></extra>`,
+      hovertemplate: `${name} %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
     }, ...this.centres(colour)];
   }
 
@@ -175,7 +177,9 @@ export class MapPanel {
   }
 
   words() {
-    const told = [`Noisy counts as drawn; each is within ± ${number(this.found.reach.each)} of the true one with 95 % probability.`];
+    const sure = certainty(this.found);
+    const told = [sure.words ? `Noisy counts as drawn; each is within ${sure.words} of the true one with 95 % probability.`
+      : `Sums of noisy counts of at least ${this.about.plan.threshold}: smaller ones were not released. Point at a cell for its bounds.`];
     if (this.found.cells_summed > 1) told.push(`Each square sums up to ${this.found.cells_summed} × ${this.found.cells_summed} cells of the grid.`);
     if (this.about.attributes.length > 2) {
       told.push("Counts are summed over the attributes that are not shown; centres and their intervals are seen along those axes.");

@@ -1,6 +1,6 @@
 // One attribute's histogram and quantiles, the moments, and what can be taken away.
 import { ask, tell } from "./api.js";
-import { axis, colours, draw, layout } from "./charts.js";
+import { axis, certainty, colours, draw, layout } from "./charts.js";
 import { number, shown } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 
@@ -30,15 +30,21 @@ async function drawHistogram(attribute, found) {
   const colour = colours();
   const [{ edges }] = found.attributes;
   const widths = edges.slice(1).map((edge, i) => edge - edges[i]);
+  const sure = certainty(found);
+  const bars = sure.reach !== null ? { type: "constant", value: sure.reach } : {
+    type: "data", symmetric: false, array: found.counts.map((count, i) => sure.customdata[i][1] - count),
+    arrayminus: found.counts.map((count, i) => count - sure.customdata[i][0]),
+  };
   await draw(at("marginal"), [{
     type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: found.counts, width: widths, marker: { color: colour.accent, line: { width: 0 } },
-    error_y: { type: "constant", value: found.reach.each, color: colour.soft, thickness: 1, width: 0, visible: edges.length < 150 },
-    hovertemplate: `${attribute.name} about %{x}<br>noisy count %{y} ± ${number(found.reach.each)}<extra></extra>`,
+    error_y: { ...bars, color: colour.soft, thickness: 1, width: 0, visible: edges.length < 150 },
+    hovertemplate: `${attribute.name} about %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
   }], layout(colour, {
     xaxis: axis(colour, attribute.name, { range: [attribute.lower, attribute.upper], fixedrange: true }),
     yaxis: axis(colour, "noisy count", { fixedrange: true }), bargap: 0,
   }));
-  at("marginal-words").textContent = `Thin lines are 95 % intervals of each bar: ± ${number(found.reach.each)}.`;
+  at("marginal-words").textContent = sure.words
+    ? `Thin lines are 95 % intervals of each bar: ${sure.words}.` : "Thin lines are what each bar is certain to lie between, at 95 %.";
 }
 
 async function drawQuantiles(attribute, found) {
@@ -87,7 +93,8 @@ function fillMoments(about, found) {
     interval: { low: Math.sqrt(Math.max(0, estimate.interval.low)), high: Math.sqrt(Math.max(0, estimate.interval.high)) },
   });
   const { low, high } = found.size.interval;
-  const rows = [["Rows", number(Math.round(found.size.value), 12), `${number(Math.floor(low), 12)} to ${number(Math.ceil(high), 12)}`]];
+  const size = found.size.value === null ? null : Math.round(found.size.value);
+  const rows = [["Rows", number(size, 12), `${number(Math.floor(low), 12)} to ${number(Math.ceil(high), 12)}`]];
   for (const one of found.attributes) {
     rows.push([`Mean of ${one.name}`, ...words(one.mean)], [`Standard deviation of ${one.name}`, ...words(root(one.variance))]);
   }

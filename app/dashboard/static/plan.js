@@ -38,11 +38,12 @@ export function planFacts(list, plan, remaining) {
     const coarse = plan.grid.cells_per_axis > FINEST ? " (drawn coarser)" : "";
     rows.push(["Grid", `${number(plan.grid.cells_per_axis, 6)} cells on each of ${plan.grid.dimensions} axes, ${number(plan.grid.cells, 6)} in all${coarse}`]);
   }
+  if (plan.threshold) rows.push(["Threshold", `only cells with a noisy count of at least ${number(plan.threshold)} are released`]);
   rows.push(["Noise per cell", `standard deviation ${number(plan.noise.cell_sd)}`]);
   if (plan.noise.size_sd) rows.push(["Noise of the size", `standard deviation ${number(plan.noise.size_sd)}`]);
   if (plan.predicted) {
     rows.push(["A cell is off by", `at most ${number(plan.predicted.cell_error)}, for 95 % of cells`]);
-    rows.push(["A count is off by", `at most ${number(plan.predicted.count_error)}, for 95 % of counts over ${number(100 * plan.predicted.typical_range)} % of the cells`]);
+    if (plan.predicted.count_error !== null) rows.push(["A count is off by", `at most ${number(plan.predicted.count_error)}, for 95 % of counts over ${number(100 * plan.predicted.typical_range)} % of the cells`]);
   }
   rows.push(["Budget left after", `${remaining}`]);
   list.replaceChildren(...rows.map(([term, words]) => {

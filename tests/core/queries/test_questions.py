@@ -127,7 +127,7 @@ def test_ten_starts_and_two_for_each_cluster_are_enough() -> None:
 
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 12, 13, 40])
 def test_a_coarser_marginal_adds_up_neighbours(cells: int) -> None:
-    """At most so many cells on an axis; each is the sum of the finer ones between its edges, the last maybe of fewer."""
+    """At most so many cells on an axis; each is the sum of the finer ones between its edges."""
     synopsis = synopsis_of(rows(), 13)
     fine, coarse = (
         marginal(synopsis, ("b", "a"), level=0.95, counts=CountsKind.RAW, cells=asked) for asked in (None, cells)
