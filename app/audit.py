@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import reduce
 
 from sqlalchemy import Connection, Select, func, insert, or_, select
 
@@ -18,6 +19,7 @@ from core.budget import Budget, Epsilon
 from core.chain import EMPTY, Head, Kind, LedgerEntry, Verification
 
 _STEP = 1000
+_BETWEEN = "\x1f"  # no text that is searched for has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +101,10 @@ def _matching(search: Search) -> Select[tuple[object, ...]]:
     if search.until is not None:  # the whole day: a publish is kept to the day, the others to the second
         query = query.where(ledger.c.at < (search.until + timedelta(days=1)).isoformat())
     if search.text:
-        stored = json.dumps(search.text)[1:-1]  # as canonical JSON spells it
-        places = (ledger.c.dataset, ledger.c.release, ledger.c.actor, ledger.c.hash)
-        query = query.where(
-            or_(
-                ledger.c.detail.icontains(stored, autoescape=True),
-                *(place.icontains(search.text, autoescape=True) for place in places),
-            )
-        )
+        places = (ledger.c.dataset, func.coalesce(ledger.c.release, ""), ledger.c.actor, ledger.c.hash, ledger.c.detail)
+        whole = reduce(lambda one, other: one.concat(_BETWEEN).concat(other), places)
+        spelt = {search.text, json.dumps(search.text)[1:-1]}  # the second as canonical JSON has it
+        query = query.where(or_(*(whole.icontains(words, autoescape=True) for words in spelt)))
     return query
 
 

@@ -96,6 +96,8 @@ ledger = Table(
     CheckConstraint("epsilon_nano >= 0", name="epsilon_nano"),
     CheckConstraint("seq >= 1", name="seq"),
     Index("ix_ledger_dataset_seq", "dataset", "seq"),
+    # Balances, states and closings are read off this one alone, however long the ledger.
+    Index("ix_ledger_dataset_kind_release_epsilon_nano", "dataset", "kind", "release", "epsilon_nano"),
     Index("ix_ledger_kind_seq", "kind", "seq"),
     Index("ix_ledger_actor_seq", "actor", "seq"),
 )

@@ -1,4 +1,4 @@
-"""Sessions of the dashboard, who verified the ledger when, and the ledger found by kind and by actor."""
+"""Sessions of the dashboard, who verified the ledger when, and the ledger found by kind, by actor and by balance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WHOLE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Add two tables and two indices."""
+    """Add two tables and three indices."""
     op.create_table(
         "sessions",
         sa.Column("id_sha256", sa.String(64), nullable=False, comment="hash of what the cookie holds"),
@@ -34,5 +34,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text, nullable=True),
         sa.PrimaryKeyConstraint("number", name="pk_verifications"),
     )
+    balances = ["dataset", "kind", "release", "epsilon_nano"]
+    op.create_index("ix_ledger_dataset_kind_release_epsilon_nano", "ledger", balances)
     for column in ("kind", "actor"):
         op.create_index(f"ix_ledger_{column}_seq", "ledger", [column, "seq"])

@@ -5,6 +5,7 @@ import { curl, literal, setLines } from "./lines.js";
 import { watchScroll } from "./scroll.js";
 
 const at = (id) => document.getElementById(id);
+const QUICK = 200_000; // cells; beyond this, clusters are worked out when they are asked for, not on every move of k
 
 export class ClusterPanel {
   constructor(about) {
@@ -12,18 +13,42 @@ export class ClusterPanel {
     at("k").addEventListener("input", () => {
       at("k-value").textContent = at("k").value;
       clearTimeout(this.waiting);
-      this.waiting = setTimeout(() => this.load(Number(at("k").value)), 120);
+      this.waiting = setTimeout(() => this.offer(Number(at("k").value)), 120);
     });
     for (const id of ["show-regions", "show-borders"]) at(id).addEventListener("change", () => this.onChange());
   }
 
-  async load(k) {
-    const mine = ++this.asked;
+  // A large grid takes a while, once: the answer is kept. So the reader says when.
+  offer(k) {
     at("k").value = k;
     at("k-value").textContent = k;
-    at("clusters-body").setAttribute("aria-busy", "true");
+    const { cells } = this.about.plan.grid;
+    if (cells <= QUICK) {
+      this.load(k);
+      return;
+    }
+    this.describe(k);
+    const words = document.createElement("p");
+    words.className = "help";
+    words.textContent = `Clusters of ${number(cells, 9)} cells can take a minute the first time.`;
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: `Find ${k} clusters` });
+    button.addEventListener("click", () => this.load(k));
+    at("clusters-body").replaceChildren(words, button);
+  }
+
+  describe(k) {
     const path = `/v1/releases/${this.about.id}/clusters?k=${k}`;
     setLines("clusters", curl(path), `clusters = client.clusters(${literal(this.about.id)}, k=${k})`);
+    return path;
+  }
+
+  async load(k) {
+    const mine = ++this.asked;
+    const path = this.describe(k);
+    at("clusters-body").setAttribute("aria-busy", "true");
+    if (!this.found || this.about.plan.grid.cells > QUICK) {
+      at("clusters-body").replaceChildren(Object.assign(document.createElement("p"), { className: "help", textContent: "Working it out …" }));
+    }
     try {
       const found = await ask(path);
       if (mine !== this.asked) return;

@@ -48,6 +48,6 @@ for (const button of document.querySelectorAll("[data-picture]")) {
 showRows(about);
 // The picture first; the others as they come.
 map.load();
-clusters.load(Math.min(20, about.plan.order.clusters));
+clusters.offer(Math.min(20, about.plan.order.clusters));
 showAttribute(about, names[0]);
 showMoments(about);
