@@ -10,9 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-import httpx
 from playwright.sync_api import Browser, Page
 
 from app.config import Settings
@@ -20,7 +18,7 @@ from app.main import make_service
 from bench.report import Section, publish
 from tests.support.books import vast_ledger
 from tests.support.browser import chromium, surfer
-from tests.support.city import ATTRIBUTES, people
+from tests.support.city import million_cells
 from tests.support.server import Server, running_server
 
 ENTRIES = 100_000
@@ -28,23 +26,6 @@ REPEATS = 5
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 _BYTES = """[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
     .filter((one) => !one.name.endsWith('plotly.min.js')).reduce((sum, one) => sum + one.transferSize, 0)"""
-
-
-def million_cells(server: Server, key: str) -> str:
-    """A published release of 1,000 by 1,000 cells: EUGkM's grid for a declared size of 10^7 at epsilon 1."""
-
-    def call(method: str, path: str, **options: Any) -> Any:
-        headers = {"Authorization": f"Bearer {key}", **options.pop("headers", {})}
-        reply = httpx.request(method, server.url + path, headers=headers, timeout=120, **options)
-        assert reply.is_success, reply.text
-        return reply.json()
-
-    call("POST", "/v1/datasets", json={"name": "wide", "attributes": ATTRIBUTES[:2], "budget": "2"})
-    terms = {"epsilon": "1", "clusters": 5, "rule": "eugkm", "size": {"declared": 10_000_000}}
-    release = call("POST", "/v1/datasets/wide/releases", json=terms)
-    assert release["plan"]["grid"]["cells"] == 1_000_000
-    call("PUT", f"/v1/releases/{release['id']}/records", content=people(100_000), headers={"Content-Type": "text/csv"})
-    return str(release["id"])
 
 
 def settled(page: Page) -> float:

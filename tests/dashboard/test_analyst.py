@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.config import Settings
 from tests.support.browser import Surfer
-from tests.support.city import City
+from tests.support.city import City, million_cells
+from tests.support.server import Server
 
 Window = Callable[..., Surfer]
 
@@ -190,9 +192,38 @@ def test_the_curl_lines_give_what_the_page_shows(window: Window, city: City, tmp
         assert done.returncode == 0, (line, done.stderr)
         if name != "rows":
             assert json.loads(done.stdout)["epsilon_spent"] == "0"
-        python = page.locator(f'[data-lines="{name}"] [data-python]').text_content() or ""
-        compile(python, name, "exec")
     assert (tmp_path / "rows.csv").read_text().count("\n") == 1001
+
+
+def test_the_python_lines_give_what_the_page_shows(window: Window, city: City, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every panel's lines run as they are printed, through the client, and their answer is the API's."""
+    monkeypatch.setenv("RUGNIK_KEY", city.keys["analyst"])
+    page = explored(window, city, 2)
+    for name in page.locator("[data-lines]").evaluate_all("all => all.map((one) => one.dataset.lines)"):
+        lines = page.locator(f'[data-lines="{name}"] [data-python]').text_content() or ""
+        named: dict[str, Any] = {}
+        exec(lines, named)  # noqa: S102 - it is our own page's
+        named["client"].close()
+        answer = named[lines.splitlines()[-1].partition(" = ")[0]]
+        assert answer.raw["epsilon_spent"] == "0"
+        assert answer.raw["release"] == city.releases[2]
+
+
+def test_a_million_cells_stay_light(sqlite_settings: Settings, serve: Callable[..., Server], window: Window) -> None:
+    """The map sums cells up, the page weighs less than 2 MB besides Plotly's file, and k waits to be asked for."""
+    server = serve(sqlite_settings)
+    release = million_cells(server, server.issue_key("curator"))
+    page = window(server.url, server.issue_key("analyst")).go(f"/releases/{release}")
+    page.locator("#map[data-axes]").wait_for()
+    expect(page.locator("#map-words")).to_contain_text(re.compile("Each square sums up to 8 . 8 cells"))
+    page.locator("#moments tbody tr").first.wait_for()
+    weight = page.evaluate(
+        """[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .filter((one) => !one.name.endsWith('plotly.min.js')).reduce((sum, one) => sum + one.decodedBodySize, 0)"""
+    )
+    assert 10_000 < weight < 2_000_000
+    expect(page.get_by_role("button", name="Find 5 clusters")).to_be_visible()
+    assert page.evaluate("document.getElementById('map').data[0].z.length") == 125
 
 
 def test_the_picture_and_the_data_can_be_taken_away(window: Window, city: City) -> None:

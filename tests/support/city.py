@@ -80,3 +80,15 @@ def built_city(server: Server) -> City:
     call("DELETE", f"/v1/releases/{void}")
     ordered = call("POST", "/v1/datasets/mobility/releases", json={"epsilon": "0.4", "clusters": 4})["id"]
     return City(server, keys, releases, ordered)
+
+
+def million_cells(server: Server, key: str) -> str:
+    """A published release of 1,000 by 1,000 cells: EUGkM's grid for a declared size of 10^7 at epsilon 1."""
+    dataset = {"name": "wide", "attributes": ATTRIBUTES[:2], "budget": "2"}
+    curator_call(server, key, "POST", "/v1/datasets", json=dataset)
+    terms = {"epsilon": "1", "clusters": 5, "rule": "eugkm", "size": {"declared": 10_000_000}}
+    release = curator_call(server, key, "POST", "/v1/datasets/wide/releases", json=terms)
+    assert release["plan"]["grid"]["cells"] == 1_000_000
+    headers = {"Content-Type": "text/csv"}
+    curator_call(server, key, "PUT", f"/v1/releases/{release['id']}/records", content=people(20_000), headers=headers)
+    return str(release["id"])

@@ -22,4 +22,8 @@ export function setLines(name, curlText, pythonCall) {
   panel.querySelector("[data-python]").textContent = python(pythonCall);
 }
 
+// Arguments by name, as Python writes them.
+export const named = (fields) => Object.entries(fields).filter(([, value]) => value !== undefined)
+  .map(([name, value]) => `${name}=${literal(value)}`).join(", ");
+
 export const literal = (value) => JSON.stringify(value).replaceAll(",", ", ");

@@ -1,7 +1,7 @@
 // A release step by step: plan for nothing, order, upload, published.
 import { ask, change, facts, tell, upload } from "./api.js";
 import { number, odds } from "./format.js";
-import { curl, literal, setLines } from "./lines.js";
+import { curl, literal, named, setLines } from "./lines.js";
 import { decimal, drawGrid, nano, planFacts } from "./plan.js";
 
 const about = facts("facts");
@@ -50,7 +50,7 @@ async function plan() {
   if (fault) return;
   at("epsilon-meaning").textContent = odds(Number(wanted.epsilon));
   setLines("plan", curl(`${base}/plans`, { json: wanted }),
-    `plan = client.plan(${literal(about.dataset)}, **${literal(wanted)})`);
+    `plan = client.plan(${literal(about.dataset)}, ${named({ ...wanted, size: undefined, ...wanted.size })})`);
   try {
     const found = await (await change("POST", `${base}/plans`, wanted)).json();
     if (mine !== asked) return;
