@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+export CHROMIUM ?= /usr/bin/chromium
 SOURCES := core app migrations tests bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check format bench lock clean
+.PHONY: help demo serve test browser pictures check format bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -24,8 +25,17 @@ demo: $(READY) ## a service with made-up data in it at http://127.0.0.1:8000, an
 serve: $(READY) ## run the service on SQLite at http://127.0.0.1:8000
 	$(BIN)/rugnik serve
 
-test: $(READY) ## run every test on real databases
+test: $(READY) browser ## run every test on real databases and in a real browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The pages are tested in Debian's Chromium; where it is missing and this may be changed, it is installed.
+browser:
+	@command -v $(CHROMIUM) >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } \
+	  || { echo "The dashboard's tests need Chromium: apt-get install chromium, or CHROMIUM=/its/path" >&2; exit 1; }
+
+pictures: $(READY) browser ## the README's pictures of the dashboard, made anew
+	$(BIN)/python -m bench.screenshots
 
 check: $(READY) ## format, lint, types, import direction
 	$(BIN)/ruff format --check $(SOURCES)

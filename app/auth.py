@@ -1,4 +1,8 @@
-"""Who is calling: Principal and Role, keys that are stored hashed, and the annotated types that routes name them by."""
+"""Who is calling: Principal and Role, keys that are stored hashed, and the annotated types that routes name them by.
+
+A caller shows a key as a bearer token or, in a browser, the cookie of a session that a key began. The key counts where
+both are sent.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,21 @@ from typing import Annotated
 
 from anyio import to_thread
 from fastapi import Depends, Request, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import RowMapping, insert, select, update
 
+from app import sessions
 from app.errors import NotAllowed, NotAuthenticated, NotFound
 from app.service import Service
 from app.tables import keys
 
 _bearer = HTTPBearer(auto_error=False, description="A rugnik key.")
+_cookie = APIKeyCookie(
+    name="rugnik",
+    auto_error=False,
+    description=f"A session of the dashboard; a change needs the page's token in {sessions.CSRF_HEADER} as well.",
+)
+_ENVIRONMENT = "environment"
 
 
 class Role(StrEnum):
@@ -57,6 +68,9 @@ class Principal:
         """Refuse a key that is limited to some datasets."""
         if self.datasets is not None:
             raise NotAllowed("This needs a key that is not limited to some datasets.")
+
+
+_OWN_ADMIN = Principal(id=_ENVIRONMENT, name="RUGNIK_ADMIN_KEY", role=Role.ADMIN, datasets=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +134,7 @@ def authenticate(service: Service, token: str) -> Principal:
     """The caller behind a key. The stored side is a hash, compared in constant time."""
     own = service.settings.admin_key
     if own is not None and hmac.compare_digest(token_digest(own.get_secret_value()), token_digest(token)):
-        return Principal(id="environment", name="RUGNIK_ADMIN_KEY", role=Role.ADMIN, datasets=None)
+        return _OWN_ADMIN
     parts = token.split("_", 3)
     if len(parts) != 4:
         raise NotAuthenticated
@@ -131,6 +145,35 @@ def authenticate(service: Service, token: str) -> Principal:
     caller = _stored(row).principal
     service.principals.put(row["secret_sha256"], caller)
     return caller
+
+
+def sign_in(service: Service, key: str) -> str:
+    """Begin a session for whoever shows a key; the value for the cookie."""
+    caller = authenticate(service, key)
+    return sessions.start(service, key_id=caller.id, secret_sha256=token_digest(key))
+
+
+def resume(service: Service, token: str) -> Principal:
+    """The caller behind a session's cookie, as long as neither the session nor its key has ended."""
+    session = sessions.find(service, token)
+    if session is None:
+        raise NotAuthenticated
+    caller, secret_sha256 = _holder(service, session.key_id)
+    if not hmac.compare_digest(session.binding, sessions.binding(token, secret_sha256)):
+        raise NotAuthenticated
+    return caller
+
+
+def _holder(service: Service, key_id: str) -> tuple[Principal, str]:
+    """A key that is still good, by its id, with the hash of its secret."""
+    own = service.settings.admin_key
+    if key_id == _ENVIRONMENT and own is not None:
+        return _OWN_ADMIN, token_digest(own.get_secret_value())
+    with service.database.read_only() as tx:
+        row = tx.execute(select(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))).mappings().first()
+    if row is None:
+        raise NotAuthenticated
+    return _stored(row).principal, row["secret_sha256"]
 
 
 def token_digest(token: str) -> str:
@@ -153,17 +196,16 @@ async def service_of(request: Request) -> Service:
 
 CurrentService = Annotated[Service, Depends(service_of)]
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+Cookie = Annotated[str | None, Security(_cookie)]  # for the OpenAPI document; its name over https is another
 
 
 def _require(*roles: Role) -> Callable[..., Awaitable[Principal]]:
     """A dependency that admits some roles and refuses the others by name."""
 
-    async def principal(request: Request, service: CurrentService, credentials: Credentials) -> Principal:
-        if credentials is None:
-            raise NotAuthenticated
-        caller = service.principals.get(token_digest(credentials.credentials))
-        if caller is None:
-            caller = await to_thread.run_sync(authenticate, service, credentials.credentials)
+    async def principal(
+        request: Request, service: CurrentService, credentials: Credentials, _session: Cookie
+    ) -> Principal:
+        caller = await _caller(request, service, credentials)
         request.state.principal = caller.id
         if caller.role not in roles:
             allowed = " or ".join(role.value for role in roles)
@@ -171,6 +213,22 @@ def _require(*roles: Role) -> Callable[..., Awaitable[Principal]]:
         return caller
 
     return principal
+
+
+async def _caller(request: Request, service: Service, credentials: HTTPAuthorizationCredentials | None) -> Principal:
+    """By key, else by session; a change by session must come from a page of ours."""
+    if credentials is not None:
+        known = service.principals.get(token_digest(credentials.credentials))
+        if known is not None:
+            return known
+        return await to_thread.run_sync(authenticate, service, credentials.credentials)
+    token = sessions.cookie_of(request)
+    if token is None:
+        raise NotAuthenticated
+    caller = await to_thread.run_sync(resume, service, token)
+    if request.method not in sessions.SAFE_METHODS:
+        sessions.require_own_page(request, token, request.headers.get(sessions.CSRF_HEADER))
+    return caller
 
 
 Admin = Annotated[Principal, Depends(_require(Role.ADMIN))]

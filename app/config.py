@@ -119,6 +119,9 @@ class Settings(BaseSettings):
         default="127.0.0.1",
         description="Addresses or networks, with commas between, whose X-Forwarded-Proto is believed; * for all.",
     )
+    session_minutes: int = Field(
+        default=720, ge=1, le=525_600, description="How long somebody stays signed in to the dashboard."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="How much is logged: debug, info, warning or error."
     )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, RowMapping, insert, select
 
 from app import ledger
 from app.auth import Principal, Role
@@ -31,6 +31,23 @@ class Dataset:
     closed: bool
     budget: Budget
     releases: Mapping[str, Standing]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A population without its releases one by one: cheap, however many there are."""
+
+    name: str
+    description: str
+    domain: Domain
+    closed: bool
+    budget: Budget
+    published: Epsilon
+
+    @property
+    def ordered(self) -> Epsilon:
+        """Epsilon that is charged for orders whose rows have not come yet."""
+        return self.budget.spent - self.published
 
 
 def register(
@@ -80,22 +97,54 @@ def list_all(service: Service, caller: Principal) -> list[Dataset]:
         return [load(tx, caller, name) for name in names if caller.may_see(name)]
 
 
+def summaries(tx: Connection, caller: Principal) -> list[Summary]:
+    """Every dataset this caller may see, by name, without the releases."""
+    rows = tx.execute(select(datasets).order_by(datasets.c.name)).mappings()
+    return [_summary(tx, row) for row in rows if caller.may_see(row["name"])]
+
+
+def summary(tx: Connection, caller: Principal, name: str) -> Summary:
+    """One dataset without its releases."""
+    return _summary(tx, _row(tx, caller, name))
+
+
 def load(tx: Connection, caller: Principal, name: str) -> Dataset:
     """One dataset inside a transaction; NotFound where it is missing or none of this caller's business."""
-    row = tx.execute(select(datasets).where(datasets.c.name == name)).mappings().first()
-    if row is None or not caller.may_see(name):
-        raise NotFound("There is no dataset of this name.")
+    row = _row(tx, caller, name)
     standings = ledger.standings(tx, name)
     if caller.role is Role.ANALYST:
         standings = {release: found for release, found in standings.items() if found.state is State.PUBLISHED}
     return Dataset(
         name=name,
         description=row["description"],
-        domain=Domain(tuple(Attribute(*attribute) for attribute in json.loads(row["domain"]))),
+        domain=_domain_of(row),
         closed=ledger.is_closed(tx, name),
         budget=ledger.budget(tx, name),
         releases=standings,
     )
+
+
+def _row(tx: Connection, caller: Principal, name: str) -> RowMapping:
+    row = tx.execute(select(datasets).where(datasets.c.name == name)).mappings().first()
+    if row is None or not caller.may_see(name):
+        raise NotFound("There is no dataset of this name.")
+    return row
+
+
+def _summary(tx: Connection, row: RowMapping) -> Summary:
+    name = row["name"]
+    return Summary(
+        name=name,
+        description=row["description"],
+        domain=_domain_of(row),
+        closed=ledger.is_closed(tx, name),
+        budget=ledger.budget(tx, name),
+        published=ledger.published_epsilon(tx, name),
+    )
+
+
+def _domain_of(row: RowMapping) -> Domain:
+    return Domain(tuple(Attribute(*attribute) for attribute in json.loads(row["domain"])))
 
 
 def _grant(

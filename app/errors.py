@@ -3,6 +3,7 @@
 AppError
 ├── NotAuthenticated      no key, or none that is known
 ├── NotAllowed            a known key whose role does not do this
+├── ForgedRequest         a change by cookie that none of our own pages asked for
 ├── NotFound              nothing by that name that this key may see
 ├── NameTaken             a dataset of that name exists: names are never reused
 ├── DatasetClosed         no more grants, orders or uploads
@@ -37,6 +38,13 @@ class NotAuthenticated(AppError):
 
 class NotAllowed(AppError):
     """A known key whose role does not do this."""
+
+
+class ForgedRequest(AppError):
+    """A change by cookie that none of our own pages asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("A change by session cookie needs the token of the page it comes from. Reload the page.")
 
 
 class NotFound(AppError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,14 +11,14 @@ from enum import StrEnum
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, RowMapping, case, func, insert, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, case, func, insert, select
 
 from app.errors import CannotStart, DatasetClosed, LedgerRewound, ReleaseEnded
 from app.service import Service
 from app.tables import ledger, ledger_lock
 from core.budget import NOTHING, Budget, Epsilon
 from core.canonical import canonical_json
-from core.chain import EMPTY, Head, Kind, LedgerEntry, Verification, verify
+from core.chain import EMPTY, Head, Kind, LedgerEntry, Verification, verify, walk
 from core.errors import CoreError
 
 log = structlog.get_logger(__name__)
@@ -76,15 +77,16 @@ def newest_time(tx: Connection) -> str | None:
     return tx.execute(query).scalar_one_or_none()
 
 
-def budget(tx: Connection, dataset: str) -> Budget:
-    """Grants minus charges plus voids: a sum over the ledger, stored nowhere."""
+def budget(tx: Connection, dataset: str, *, before: int | None = None) -> Budget:
+    """Grants minus charges plus voids: a sum over the ledger, stored nowhere; of the entries before a number only."""
 
     def total(*kinds: Kind) -> Any:
         return func.coalesce(func.sum(case((ledger.c.kind.in_(kinds), ledger.c.epsilon_nano), else_=0)), 0)
 
-    row = tx.execute(
-        select(total(Kind.GRANT), total(Kind.CHARGE), total(Kind.VOID)).where(ledger.c.dataset == dataset)
-    ).one()
+    query = select(total(Kind.GRANT), total(Kind.CHARGE), total(Kind.VOID)).where(ledger.c.dataset == dataset)
+    if before is not None:
+        query = query.where(ledger.c.seq < before)
+    row = tx.execute(query).one()
     granted, charged, voided = (int(value) for value in row)
     return Budget(granted=Epsilon(granted), spent=Epsilon(charged - voided))
 
@@ -105,15 +107,32 @@ def standing(tx: Connection, release: str) -> Standing:
 
 def standings(tx: Connection, dataset: str) -> dict[str, Standing]:
     """The standing of every release of a dataset, oldest order first."""
-    rows = tx.execute(
-        select(ledger).where(ledger.c.dataset == dataset, ledger.c.release.is_not(None)).order_by(ledger.c.seq)
-    ).mappings()
+    return _standings(tx, (ledger.c.dataset == dataset) & ledger.c.release.is_not(None))
+
+
+def newest_standings(tx: Connection, dataset: str, kind: Kind, *, limit: int) -> dict[str, Standing]:
+    """The standing of the releases that were charged, or published, last; oldest order first."""
+    of_kind = select(ledger.c.release).where(ledger.c.dataset == dataset, ledger.c.kind == kind)
+    names = tx.execute(of_kind.order_by(ledger.c.seq.desc()).limit(limit)).scalars().all()
+    return _standings(tx, ledger.c.release.in_(names))
+
+
+def _standings(tx: Connection, condition: ColumnElement[bool]) -> dict[str, Standing]:
     found: dict[str, Standing] = {}
-    for entry in map(entry_of, rows):
+    for entry in map(entry_of, tx.execute(select(ledger).where(condition).order_by(ledger.c.seq)).mappings()):
         release = entry.release or ""
         charge = found[release].charge if release in found else entry
         found[release] = Standing(state=_STATES[entry.kind], charge=charge, digest=entry.detail.get("digest"))
     return found
+
+
+def published_epsilon(tx: Connection, dataset: str) -> Epsilon:
+    """What the published releases of a dataset cost; the rest of what is spent lies in open orders."""
+    published = select(ledger.c.release).where(ledger.c.dataset == dataset, ledger.c.kind == Kind.PUBLISH)
+    charges = select(func.coalesce(func.sum(ledger.c.epsilon_nano), 0)).where(
+        ledger.c.dataset == dataset, ledger.c.kind == Kind.CHARGE, ledger.c.release.in_(published)
+    )
+    return Epsilon(int(tx.execute(charges).scalar_one()))
 
 
 class OpenBook:
@@ -200,7 +219,8 @@ def entries(tx: Connection) -> Iterator[LedgerEntry]:
     return map(entry_of, _rows(tx))
 
 
-def _entry_or_none(row: RowMapping) -> LedgerEntry | None:
+def entry_or_none(row: RowMapping) -> LedgerEntry | None:
+    """A stored row as an entry, or None where somebody made it into something else."""
     try:
         entry = entry_of(row)
         entry.entry_hash()
@@ -223,23 +243,33 @@ def page(
 
 def verify_entries(tx: Connection) -> Verification:
     """Walk the whole chain as it is stored."""
-    return verify(map(_entry_or_none, _rows(tx)))
+    return verify(map(entry_or_none, _rows(tx)))
 
 
 def verify_all(service: Service) -> Verification:
     """Walk the whole chain, then compare it with the witness."""
+    return deque(verify_steps(service, every=None), maxlen=1).pop()
+
+
+def verify_steps(service: Service, *, every: int | None) -> Iterator[Verification]:
+    """The same, telling how far it got after each `every` entries; the last step is the outcome."""
     with service.database.read_only() as tx:
         # The witness is read first: entries that are committed meanwhile only make the ledger longer.
         witnessed = service.witness.head()
-        result = verify_entries(tx)
-        if result.valid and not holds(tx, witnessed):
+        last = None
+        for step in walk(map(entry_or_none, _rows(tx)), every=every):
+            if last is not None:
+                yield last
+            last = step
+        assert last is not None  # noqa: S101 - a walk ends with its outcome
+        if last.valid and not holds(tx, witnessed):
             reason = "The ledger does not hold the entry that the witness file saw."
-            return Verification(entries=result.entries, head=result.head, first_bad=witnessed.seq, reason=reason)
-    return result
+            last = Verification(entries=last.entries, head=last.head, first_bad=witnessed.seq, reason=reason)
+    yield last
 
 
 def holds(tx: Connection, witnessed: Head) -> bool:
-    """Whether the ledger has the entry that a witness saw."""
+    """Whether the ledger has the entry that the witness saw."""
     if witnessed == EMPTY:
         return True
     found = tx.execute(select(ledger.c.hash).where(ledger.c.seq == witnessed.seq)).scalar_one_or_none()

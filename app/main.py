@@ -21,11 +21,14 @@ from app.api.uploads import UploadSlots
 from app.body_limit import LimitBodies
 from app.bounded import Fleeting
 from app.config import Settings
+from app.dashboard import assets, signing, views
+from app.dashboard import errors as error_pages
 from app.database import Database
 from app.errors import CannotStart
 from app.hardening import disable_core_dumps
 from app.ledger import check_witness
 from app.observability import Metrics, ObserveRequests, configure_logging
+from app.safety_headers import AddSafetyHeaders
 from app.service import Service, utc_now
 from app.startup import database_errors, prepare_folders
 from app.witness import Witness
@@ -91,10 +94,15 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     app.state.upload_slots = UploadSlots(settings.max_uploads, settings.upload_wait_seconds)
     for module in (datasets, releases, answers, downloads, ledger, keys, health):
         app.include_router(module.router)
+    for module in (signing, views):
+        app.include_router(module.router)
+    app.router.routes.append(assets.route)
     problems.install(app)
+    error_pages.install(app)
     app.add_middleware(LimitBodies)
     app.add_middleware(AnswerFromMemory, hot=app.state.hot_answers)
     app.add_middleware(ObserveRequests, metrics=collected)
+    app.add_middleware(AddSafetyHeaders)
     return app
 
 

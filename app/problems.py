@@ -38,6 +38,7 @@ class Problem(BaseModel):
 _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.NotAuthenticated: (401, "not-authenticated", "A valid key is needed"),
     errors.NotAllowed: (403, "not-allowed", "This key may not do that"),
+    errors.ForgedRequest: (403, "forged-request", "The request did not come from a page of this service"),
     errors.NotFound: (404, "not-found", "Not found"),
     errors.NotAcceptable: (406, "not-acceptable", "The answer is not offered in this form"),
     errors.NameTaken: (409, "name-taken", "The name is taken"),

@@ -76,20 +76,21 @@ def _columns(found: RangeCounts) -> Mapping[str, Any]:
     }
 
 
-def ask_marginal(attributes: Sequence[str], level: float, counts: CountsKind) -> Question:
-    """The histogram of some attributes."""
+def ask_marginal(attributes: Sequence[str], level: float, counts: CountsKind, cells: int | None = None) -> Question:
+    """The histogram of some attributes; with `cells`, neighbours are added up until an axis has at most so many."""
 
     def answer(prepared: Prepared) -> Mapping[str, Any]:
-        found = marginal(prepared.synopsis, tuple(attributes), level=level, counts=counts)
-        return {
+        found = marginal(prepared.synopsis, tuple(attributes), level=level, counts=counts, cells=cells)
+        told = {
             "attributes": [{"name": a.name, "edges": found.edges(a)} for a in found.domain.attributes],
-            "counts": found.counts.reshape((found.grid.cells_per_axis,) * found.grid.dimensions),
+            "counts": found.counts.reshape((found.cells_per_axis,) * found.grid.dimensions),
             "noise_sd": found.noise_sd,
             **reach_or_bounds(found),
         }
+        return told if cells is None else {**told, "cells_summed": found.group}
 
     parameters = {"attributes": list(attributes), "level": level, "counts": counts.value}
-    return Question("marginal", parameters, answer)
+    return Question("marginal", parameters if cells is None else {**parameters, "cells": cells}, answer)
 
 
 def reach_or_bounds(found: Marginal) -> Mapping[str, Any]:
@@ -99,7 +100,7 @@ def reach_or_bounds(found: Marginal) -> Mapping[str, Any]:
         return {"reach": {"level": level, "each": found.reach, "all": found.reach_all}, "bounds": None}
     each, together = (
         {
-            end: side.reshape((found.grid.cells_per_axis,) * found.grid.dimensions)
+            end: side.reshape((found.cells_per_axis,) * found.grid.dimensions)
             for end, side in zip(("low", "high"), pair, strict=True)
         }
         for pair in (found.bounds, found.bounds_all)

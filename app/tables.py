@@ -43,6 +43,16 @@ keys = Table(
     CheckConstraint("role IN ('admin', 'curator', 'analyst', 'auditor')", name="role"),
 )
 
+# Who is signed in to the dashboard. A copy of these rows opens nothing: the cookie is not in them.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id_sha256", String(64), primary_key=True, comment="hash of what the cookie holds"),
+    Column("key_id", String(32), nullable=False, comment="a key's id, or 'environment'"),
+    Column("binding", String(64), nullable=False, comment="ties the session to the secret of its key"),
+    Column("expires_at", String(20), nullable=False),
+)
+
 datasets = Table(
     "datasets",
     metadata,
@@ -86,6 +96,23 @@ ledger = Table(
     CheckConstraint("epsilon_nano >= 0", name="epsilon_nano"),
     CheckConstraint("seq >= 1", name="seq"),
     Index("ix_ledger_dataset_seq", "dataset", "seq"),
+    # Balances, states and closings are read off this one alone, however long the ledger.
+    Index("ix_ledger_dataset_kind_release_epsilon_nano", "dataset", "kind", "release", "epsilon_nano"),
+    Index("ix_ledger_kind_seq", "kind", "seq"),
+    Index("ix_ledger_actor_seq", "actor", "seq"),
+)
+
+# When somebody walked the chain, and what they found: for people. The walk itself is the proof, not this row.
+verifications = Table(
+    "verifications",
+    metadata,
+    Column("number", Whole, primary_key=True, autoincrement=True),
+    Column("at", String(20), nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("entries", Whole, nullable=False),
+    Column("hash", String(64), nullable=False, comment="of the last good entry"),
+    Column("first_bad", Whole, nullable=True),
+    Column("reason", Text, nullable=True),
 )
 
 # Answers that took long to work out: a memory that may be emptied at any time, since they can be worked out again.

@@ -8,7 +8,8 @@ exported line, `jq -cjaS 'del(.hash)' | sha256sum` prints the hash.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -109,7 +110,12 @@ class Verification:
 
 
 def verify(entries: Iterable[LedgerEntry | None]) -> Verification:
-    """Walk a whole ledger, oldest first: gapless numbers, unbroken hashes, and no dataset overdrawn at any entry.
+    """Walk a whole ledger, oldest first: gapless numbers, unbroken hashes, and no dataset overdrawn at any entry."""
+    return deque(walk(entries), maxlen=1).pop()
+
+
+def walk(entries: Iterable[LedgerEntry | None], *, every: int | None = None) -> Iterator[Verification]:
+    """Verify step by step: how it stands after each `every` entries, and last, in any case, the outcome.
 
     None stands for a stored line that cannot even be read as an entry.
     """
@@ -117,9 +123,12 @@ def verify(entries: Iterable[LedgerEntry | None]) -> Verification:
     for entry in entries:
         reason = "The entry cannot be read." if entry is None else _broken(entry, head) or books.post(entry)
         if entry is None or reason is not None:
-            return Verification(entries=head.seq, head=head, first_bad=head.seq + 1, reason=reason)
+            yield Verification(entries=head.seq, head=head, first_bad=head.seq + 1, reason=reason)
+            return
         head = Head(seq=entry.seq, hash=entry.hash)
-    return Verification(entries=head.seq, head=head)
+        if every is not None and head.seq % every == 0:
+            yield Verification(entries=head.seq, head=head)
+    yield Verification(entries=head.seq, head=head)
 
 
 def _broken(entry: LedgerEntry, head: Head) -> str | None:

@@ -48,9 +48,12 @@ async def get_marginal(
     counts: Annotated[
         CountsKind, Query(description="Raw counts, or non-negative ones with the same sum.")
     ] = CountsKind.RAW,
+    cells: Annotated[
+        int | None, Query(ge=1, le=2**16, description="At most so many cells on an axis: neighbours are added up.")
+    ] = None,
 ) -> Response:
     """The histogram of some attributes, with standard errors."""
-    question = questions.ask_marginal(attributes.split(","), level, counts)
+    question = questions.ask_marginal(attributes.split(","), level, counts, cells)
     return await answer(request, caller, release_id, question)
 
 

@@ -17,7 +17,7 @@ from app.tabular import Format
 Level = Annotated[float, Query(gt=0, lt=1, description="The probability that an interval is to hold with.")]
 Seed = Annotated[int, Query(ge=0, lt=2**63, description="A public seed: the same seed gives the same answer.")]
 
-FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization"}
+FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
 AT_WORK = anyio.CapacityLimiter(4)  # answers worked out at once: arithmetic, so more threads would only take turns
 
 

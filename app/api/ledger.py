@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import io
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
+import orjson
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from app import datasets, ledger
-from app.auth import Auditor, CurrentService, LedgerReader
+from app import audit, datasets, ledger
+from app.auth import Auditor, CurrentService, LedgerReader, Principal
+from app.errors import NotAcceptable
 from app.problems import declared
 from app.schemas.base import NO_CONTROL
 from app.schemas.ledger import EntryReply, HeadReply, LedgerPage, VerificationReply
 from app.service import Service
+from app.tabular import Format
 from core.canonical import canonical_json
 from core.chain import Kind
 
@@ -59,19 +64,79 @@ def verify(service: CurrentService, caller: Auditor) -> VerificationReply:
     return VerificationReply.of(ledger.verify_all(service))
 
 
+@router.post(
+    "/verifications",
+    response_class=StreamingResponse,
+    responses=declared()
+    | {200: {"content": {NDJSON: {"schema": {"type": "string"}}}, "description": "One step a line, the outcome last."}},
+)
+def verify_on_record(service: CurrentService, caller: Auditor) -> StreamingResponse:
+    """Walk the whole chain step by step, and record who did and what came of it; the last line is as of /verify."""
+    caller.require_unlimited()
+    return StreamingResponse(_steps(service, caller), media_type=NDJSON)
+
+
 @router.get(
     "/export",
     response_class=StreamingResponse,
-    responses=declared()
-    | {200: {"content": {NDJSON: {"schema": {"type": "string"}}}, "description": "One entry a line."}},
+    responses=declared(406)
+    | {
+        200: {
+            "content": {media: {"schema": {"type": "string"}} for media in (NDJSON, Format.CSV.media_type)},
+            "description": "One entry a line.",
+        }
+    },
 )
-def export(service: CurrentService, caller: Auditor) -> StreamingResponse:
-    """Take the whole ledger away as NDJSON, to be verified elsewhere."""
+def export(
+    service: CurrentService,
+    caller: Auditor,
+    form: Annotated[str, Query(alias="format", max_length=20, description="ndjson, to verify it; csv, to read it.")] = (
+        "ndjson"
+    ),
+) -> StreamingResponse:
+    """Take the whole ledger away: as NDJSON, to be verified elsewhere, or as CSV."""
     caller.require_unlimited()
-    return StreamingResponse(_lines(service), media_type=NDJSON)
+    if form not in _EXPORTS:
+        raise NotAcceptable(list(_EXPORTS))
+    media_type, lines = _EXPORTS[form]
+    headers = {"Content-Disposition": f'attachment; filename="ledger.{form}"'}
+    return StreamingResponse(lines(service), media_type=media_type, headers=headers)
+
+
+def _steps(service: Service, caller: Principal) -> Iterator[bytes]:
+    with service.database.read_only() as tx:
+        total = ledger.head(tx).seq
+    for step in audit.verify_on_record(service, caller):
+        yield orjson.dumps(VerificationReply.of(step).model_dump() | {"total": total}) + b"\n"
 
 
 def _lines(service: Service) -> Iterator[bytes]:
     with service.database.read_only() as tx:
         for entry in ledger.entries(tx):
             yield canonical_json(entry.to_json()) + b"\n"
+
+
+def _csv(service: Service) -> Iterator[str]:
+    names = list(EntryReply.model_fields)
+    yield _csv_line(names)
+    with service.database.read_only() as tx:
+        for entry in ledger.entries(tx):
+            fields = entry.to_json() | {"detail": canonical_json(entry.detail).decode()}
+            yield _csv_line([_tame(str(fields[name] or "")) for name in names])
+
+
+def _csv_line(fields: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(fields)
+    return line.getvalue()
+
+
+def _tame(text: str) -> str:
+    """Spreadsheets run a cell that begins like a formula; names of keys and reasons of grants are free text."""
+    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t"} else text
+
+
+_EXPORTS: dict[str, tuple[str, Callable[[Service], Iterator[bytes] | Iterator[str]]]] = {
+    "ndjson": (NDJSON, _lines),
+    "csv": (Format.CSV.media_type, _csv),
+}

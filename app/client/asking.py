@@ -29,10 +29,17 @@ class Asking(Connected):
         return Counts.of(self._post(release, "counts", body))
 
     def marginal(
-        self, release: str, attributes: Sequence[str], *, level: float | None = None, counts: str | None = None
+        self,
+        release: str,
+        attributes: Sequence[str],
+        *,
+        level: float | None = None,
+        counts: str | None = None,
+        cells: int | None = None,
     ) -> Marginal:
-        """The histogram of some attributes; `counts` is "raw" or "nonnegative"."""
-        return Marginal.of(self._ask(release, "marginal", attributes=",".join(attributes), level=level, counts=counts))
+        """The histogram of some attributes; `counts` is "raw" or "nonnegative", `cells` the most on an axis."""
+        names = ",".join(attributes)
+        return Marginal.of(self._ask(release, "marginal", attributes=names, level=level, counts=counts, cells=cells))
 
     def quantiles(
         self, release: str, attribute: str, q: Sequence[float] = (0.25, 0.5, 0.75), *, level: float | None = None

@@ -114,13 +114,17 @@ class BoundsReply(BaseModel):
 
 
 class MarginalReply(AnswerReply):
-    """A histogram: nested lists, the last attribute innermost. Of a thresholded release, with bounds for each cell."""
+    """A histogram: nested lists, the last attribute innermost. Of a thresholded release, with bounds for each cell.
+
+    Where `cells` was asked for, `cells_summed` neighbours on each axis are one cell, the last one maybe fewer.
+    """
 
     attributes: list[AxisReply]
     counts: list[Any]
     noise_sd: float | None
     reach: ReachReply | None
     bounds: BoundsReply | None
+    cells_summed: int | None = None
 
 
 class QuantileReply(BaseModel):

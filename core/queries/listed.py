@@ -78,17 +78,16 @@ class ListedCells:
             squares=edges.power_sums(2),
         )
 
-    def weigh_groups(self, groups: NDArray[np.int64], count: int) -> Weighed:
-        """Disjoint sets of equally many cells that make up the grid: `groups` names the set of each listed cell."""
-        listed = np.bincount(groups, minlength=count).astype(np.float64)
-        cells = np.full(count, self.synopsis.grid.cell_count / count)
-        sums = np.bincount(groups, weights=self.counts, minlength=count).astype(np.float64)
+    def weigh_groups(self, groups: NDArray[np.int64], cells: Floats) -> Weighed:
+        """Disjoint sets of so many `cells` that make up the grid: `groups` names the set of each listed cell."""
+        listed = np.bincount(groups, minlength=len(cells)).astype(np.float64)
+        sums = np.bincount(groups, weights=self.counts, minlength=len(cells)).astype(np.float64)
         return Weighed(sums=sums, listed=listed, listed_squares=listed, cells=cells, squares=cells)
 
     def below(self, axis: int) -> Weighed:
         """For each of the m + 1 edges of an axis, all cells below it."""
         m = self.synopsis.grid.cells_per_axis
-        slabs = self.weigh_groups(self.places[:, axis], m)
+        slabs = self.weigh_groups(self.places[:, axis], np.full(m, self.synopsis.grid.cell_count / m))
         listed, cells, sums = (np.concatenate([[0.0], np.cumsum(x)]) for x in (slabs.listed, slabs.cells, slabs.sums))
         return Weighed(sums=sums, listed=listed, listed_squares=listed, cells=cells, squares=cells)
 

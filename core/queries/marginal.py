@@ -26,6 +26,9 @@ class Marginal:
     An interval for one cell is its count -+ `reach`; intervals that hold for all cells at once, -+ `reach_all`. Both
     are for the raw counts, from the known noise at `level`. A thresholded synopsis has `bounds` in their place, which
     differ from cell to cell.
+
+    `group` neighbouring cells of an axis may be taken together; the last group may be smaller, and its noise less than
+    what is told.
     """
 
     domain: Domain
@@ -38,10 +41,17 @@ class Marginal:
     reach_all: float | None
     bounds: tuple[Floats, Floats] | None = None
     bounds_all: tuple[Floats, Floats] | None = None
+    group: int = 1
+
+    @property
+    def cells_per_axis(self) -> int:
+        """How many cells this histogram has on each axis."""
+        return -(-self.grid.cells_per_axis // self.group)
 
     def edges(self, attribute: Attribute) -> Floats:
         """The cell edges of one attribute in its own units."""
-        return edges_of(attribute, self.grid.cells_per_axis)
+        edges = edges_of(attribute, self.grid.cells_per_axis)
+        return np.append(edges[: -1 : self.group], edges[-1])
 
 
 def edges_of(attribute: Attribute, cells_per_axis: int) -> Floats:
@@ -49,17 +59,20 @@ def edges_of(attribute: Attribute, cells_per_axis: int) -> Floats:
     return np.linspace(attribute.lower, attribute.upper, cells_per_axis + 1)
 
 
-def marginal(synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts: CountsKind) -> Marginal:
-    """The marginal histogram of some attributes, in the order asked for."""
+def marginal(
+    synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts: CountsKind, cells: int | None = None
+) -> Marginal:
+    """The marginal histogram of some attributes, in the order asked for, with at most `cells` cells on each axis."""
     domain = _selected(synopsis.domain, names)
     grid = Grid(cells_per_axis=synopsis.grid.cells_per_axis, dimensions=domain.dimensions)
+    group = 1 if cells is None else -(-grid.cells_per_axis // cells)
     if synopsis.cells is not None:
-        return _listed_marginal(ListedCells(synopsis), domain, grid, level)
-    raw = raw_marginal(synopsis, names)
-    summed = synopsis.grid.cell_count // grid.cell_count
+        return _listed_marginal(ListedCells(synopsis), domain, grid, level, group)
+    raw = _grouped(raw_marginal(synopsis, names), grid, group)
+    summed = synopsis.grid.cell_count // grid.cell_count * group**grid.dimensions
     epsilon = synopsis.histogram_epsilon
     # Marginal cells share no cell of the synopsis, so their noises are independent: level^(1/M) each is level for all.
-    each = level ** (1.0 / grid.cell_count)
+    each = level ** (1.0 / raw.size)
     return Marginal(
         domain=domain,
         grid=grid,
@@ -69,37 +82,61 @@ def marginal(synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts
         noise_sd=standard_deviation(epsilon) * summed**0.5,
         reach=equal_radius(epsilon, level, summed),
         reach_all=equal_radius(epsilon, each, summed),
+        group=group,
     )
 
 
-def _listed_marginal(listed: ListedCells, domain: Domain, grid: Grid, level: float) -> Marginal:
+def _grouped(raw: NDArray[np.int64], grid: Grid, group: int) -> NDArray[np.int64]:
+    """Neighbouring cells added up, `group` on each axis."""
+    if group == 1:
+        return raw
+    starts = np.arange(0, grid.cells_per_axis, group)
+    found = raw.reshape((grid.cells_per_axis,) * grid.dimensions)
+    for axis in range(grid.dimensions):
+        found = np.add.reduceat(found, starts, axis=axis)
+    return found.ravel()
+
+
+def _listed_marginal(listed: ListedCells, domain: Domain, grid: Grid, level: float, group: int) -> Marginal:
     """Sums of listed cells, none of them negative, with the bounds that a threshold leaves."""
-    if grid.cell_count > MAX_LISTED_MARGINAL:
+    sizes = _outer_power(np.diff(np.append(np.arange(0, grid.cells_per_axis, group), grid.cells_per_axis)), grid)
+    if sizes.size > MAX_LISTED_MARGINAL:
         raise InvalidQuery(
             f"A marginal of a thresholded release has at most {MAX_LISTED_MARGINAL:,} cells; name fewer attributes, or "
             "take the synopsis as it is."
         )
-    weighed = listed.weigh_groups(_groups(listed, domain.names), grid.cell_count)
+    rest = listed.synopsis.grid.cell_count // grid.cell_count
+    weighed = listed.weigh_groups(_groups(listed, domain.names, group), sizes.astype(np.float64) * rest)
     return Marginal(
         domain=domain,
         grid=grid,
         counts=weighed.sums,
-        summed=listed.synopsis.grid.cell_count // grid.cell_count,
+        summed=rest * group**grid.dimensions,
         level=level,
         noise_sd=None,
         reach=None,
         reach_all=None,
         bounds=listed.bounds(weighed, level),
-        bounds_all=listed.bounds(weighed, 1.0 - (1.0 - level) / grid.cell_count),
+        bounds_all=listed.bounds(weighed, 1.0 - (1.0 - level) / sizes.size),
+        group=group,
     )
 
 
-def _groups(listed: ListedCells, names: tuple[str, ...]) -> NDArray[np.int64]:
+def _outer_power(sizes: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
+    """How many cells of the finer grid each group of it has, the last axis fastest."""
+    found = np.ones(1, dtype=np.int64)
+    for _ in range(grid.dimensions):
+        found = np.multiply.outer(found, sizes).ravel()
+    return found
+
+
+def _groups(listed: ListedCells, names: tuple[str, ...], group: int) -> NDArray[np.int64]:
     """The marginal cell of each listed cell."""
+    per_axis = -(-listed.synopsis.grid.cells_per_axis // group)
     groups = np.zeros(len(listed.counts), dtype=np.int64)
     for name in names:
-        groups = groups * listed.synopsis.grid.cells_per_axis
-        groups += listed.places[:, listed.synopsis.domain.names.index(name)]
+        groups = groups * per_axis
+        groups += listed.places[:, listed.synopsis.domain.names.index(name)] // group
     return groups
 
 
@@ -107,7 +144,9 @@ def raw_marginal(synopsis: Synopsis, names: tuple[str, ...]) -> NDArray[np.int64
     """The noisy counts summed over every attribute that is not named."""
     if synopsis.cells is not None:
         listed = ListedCells(synopsis)
-        sums = listed.weigh_groups(_groups(listed, names), synopsis.grid.cells_per_axis ** len(names)).sums
+        count = synopsis.grid.cells_per_axis ** len(names)
+        cells = np.full(count, synopsis.grid.cell_count / count)
+        sums = listed.weigh_groups(_groups(listed, names, group=1), cells).sums
         return np.rint(sums).astype(np.int64)
     axes = [synopsis.domain.names.index(name) for name in names]
     cells = synopsis.counts.reshape((synopsis.grid.cells_per_axis,) * synopsis.grid.dimensions)

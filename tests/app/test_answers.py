@@ -110,7 +110,7 @@ def test_an_answer_is_cached_for_ever(sqlite_desk: Desk) -> None:
         etag = answer.headers["etag"]
         assert etag.startswith('"')
         assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
-        assert answer.headers["vary"] == "Accept, Authorization"
+        assert answer.headers["vary"] == "Accept, Authorization, Cookie"
         again = sqlite_desk.get(question, headers={"If-None-Match": f'"other", {etag}'})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
         assert sqlite_desk.get(question).content == answer.content

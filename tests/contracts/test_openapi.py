@@ -134,17 +134,18 @@ BY_ADDRESS = [
     "GET /v1/datasets",
     "GET /v1/datasets/{name}",
     "GET /v1/keys",
-    "GET /v1/ledger/export",
     "GET /v1/ledger/head",
     "GET /v1/ledger/verify",
     "GET /v1/releases/{release_id}",
     "DELETE /v1/keys/{key_id}",
     "DELETE /v1/releases/{release_id}",
     "POST /v1/datasets/{name}/close",
+    "POST /v1/ledger/verifications",
     "PUT /v1/releases/{release_id}/records",  # any bytes are a body
 ]
 WITH_FIELDS = [
     "GET /v1/ledger",
+    "GET /v1/ledger/export",
     "GET /v1/releases/{release_id}/clusters",
     "GET /v1/releases/{release_id}/clusters/scan",
     "GET /v1/releases/{release_id}/count",

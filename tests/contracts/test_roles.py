@@ -13,6 +13,7 @@ from httpx import Response
 from app.auth import Principal, Role, issue_key
 from tests.support.api import ATTRIBUTES, CSV, ROWS
 from tests.support.routes import Route, api_routes, operations, routes
+from tests.support.visitors import Visitor, visitor
 from tests.support.world import World, opened_world
 
 ADMIN, CURATOR, ANALYST, AUDITOR = Role.ADMIN, Role.CURATOR, Role.ANALYST, Role.AUDITOR
@@ -91,12 +92,30 @@ MATRIX: dict[Route, Rule] = {
     ("GET", "/v1/ledger/head"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/head")),
     ("GET", "/v1/ledger/verify"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/verify")),
     ("GET", "/v1/ledger/export"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/export")),
+    ("POST", "/v1/ledger/verifications"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/verifications")),
     ("POST", "/v1/keys"): Rule(only(ADMIN), 201, at("/v1/keys", json={"name": "x", "role": "analyst"})),
     ("GET", "/v1/keys"): Rule(only(ADMIN), 200, at("/v1/keys")),
     ("DELETE", "/v1/keys/{key_id}"): Rule(only(ADMIN), 204, lambda world: (f"/v1/keys/{new_key(world)}", {})),
     ("GET", "/healthz"): Rule(OPEN, 200, at("/healthz")),
     ("GET", "/readyz"): Rule(OPEN, 200, at("/readyz")),
     ("GET", "/metrics"): Rule(only(ADMIN), 200, at("/metrics")),
+}
+# The dashboard: in no document, since pages are for people. Nobody is sent to sign in, a wrong role is told so.
+PAGES: dict[Route, Rule] = {
+    ("GET", "/"): Rule(ALL, 200, at("/")),
+    ("GET", "/register"): Rule(only(CURATOR), 200, at("/register")),
+    ("GET", "/datasets/{name}"): Rule(ALL, 200, at("/datasets/city")),
+    ("GET", "/datasets/{name}/release"): Rule(only(CURATOR), 200, at("/datasets/city/release")),
+    ("GET", "/releases/{release_id}"): Rule(ALL, 200, at("/releases/{published}")),
+    ("GET", "/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/ledger")),
+    ("GET", "/keys"): Rule(only(ADMIN), 200, at("/keys")),
+}
+# For everybody: the way in and out, and the files that pages load. tests/app/test_sessions.py looks at the first three.
+WAYS_IN: set[Route] = {
+    ("GET", "/sign-in"),
+    ("POST", "/sign-in"),
+    ("POST", "/sign-out"),
+    ("GET", "/static/{version}/{name}"),
 }
 # In no document: the document itself.
 UNLISTED = {"/openapi.json"}
@@ -111,6 +130,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def visitors(world: World) -> dict[Role, Visitor]:
+    """Somebody of each role who signed in."""
+    return {role: visitor(world.api, role) for role in Role}
+
+
 def named(route: Route) -> str:
     return " ".join(route)
 
@@ -119,7 +144,7 @@ def test_the_matrix_covers_every_route(world: World) -> None:
     """A route that somebody adds is refused here until it is decided who may call it."""
     assert set(operations(world.api.app)) == set(MATRIX)
     mounted = {(method, route.path) for route in routes(world.api.app) for method in route.methods - {"HEAD"}}
-    assert {route for route in mounted if route[1] not in UNLISTED} == set(MATRIX)
+    assert {route for route in mounted if route[1] not in UNLISTED} == {*MATRIX, *PAGES, *WAYS_IN}
 
 
 @pytest.mark.parametrize("caller", CALLERS, ids=str)
@@ -135,6 +160,69 @@ def test_every_role_against_every_route(world: World, route: Route, caller: Role
     else:
         assert reply.status_code == (401 if caller is None else 403), reply.text
         assert world.head() == before
+
+
+@pytest.mark.parametrize("caller", CALLERS, ids=str)
+@pytest.mark.parametrize("route", PAGES, ids=named)
+def test_every_role_against_every_page(
+    world: World, visitors: dict[Role, Visitor], route: Route, caller: Role | None
+) -> None:
+    """By key and by session alike; a refusal is a page in words, and whoever is nobody is sent to sign in."""
+    rule = PAGES[route]
+    path, _ = rule.request(world)
+    replies = [world.api.call(caller, "GET", path)]
+    if caller is not None:
+        replies.append(visitors[caller].call("GET", path))
+    for reply in replies:
+        if caller in rule.allowed:
+            assert reply.status_code == rule.status, reply.text
+        elif caller is None:
+            assert (reply.status_code, reply.headers["location"].partition("?")[0]) == (303, "/sign-in")
+        else:
+            assert reply.status_code == 403
+        if caller is not None:
+            assert reply.headers["content-type"].startswith("text/html")
+            assert "unsafe-inline" not in reply.headers["content-security-policy"]
+            assert "default-src 'none'; script-src 'self'" in reply.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("caller", Role)
+@pytest.mark.parametrize("route", MATRIX, ids=named)
+def test_a_session_may_do_what_its_key_may(
+    world: World, visitors: dict[Role, Visitor], route: Route, caller: Role
+) -> None:
+    """The same matrix by cookie and token; /metrics is for machines and takes a key."""
+    rule = MATRIX[route]
+    path, options = rule.request(world)
+    reply = visitors[caller].call(route[0], path, **options)
+    if route == ("GET", "/metrics"):
+        assert reply.status_code == 401
+    else:
+        assert reply.status_code == (rule.status if caller in rule.allowed else 403), reply.text
+
+
+PAGES_OF_A_DATASET = ["/datasets/{0}", "/datasets/{0}/release", "/ledger?dataset={0}"]
+
+
+@pytest.mark.parametrize("path", PAGES_OF_A_DATASET)
+def test_pages_show_a_limited_key_its_own_datasets_only(world: World, path: str) -> None:
+    """Another's dataset looks as one that was never there, and is on no page."""
+    key = world.limited[CURATOR]
+    hidden, missing = (world.api.call_with(key, "GET", path.format(name)) for name in ("city", "never"))
+    assert hidden.status_code == missing.status_code == (200 if path.startswith("/ledger") else 404)
+    assert hidden.text.replace('"city"', '"never"') == missing.text
+    assert "/datasets/city" not in world.api.call_with(key, "GET", "/").text
+    assert "/datasets/city" not in world.api.call_with(key, "GET", "/ledger").text
+
+
+@pytest.mark.parametrize("role", Role)
+def test_the_explorer_is_for_those_who_may_ask(world: World, role: Role) -> None:
+    """An admin sees what is on record; an order has no explorer, and for an analyst does not exist."""
+    published = world.api.call(role, "GET", f"/releases/{world.published}").text
+    assert ("explorer.js" in published) == (role is not ADMIN)
+    ordered = world.api.call(role, "GET", f"/releases/{world.ordered}")
+    assert ordered.status_code == (404 if role is ANALYST else 200)
+    assert "explorer.js" not in ordered.text
 
 
 def test_every_route_under_v1_names_its_callers_in_its_signature(world: World) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.budget import NOTHING, Epsilon
-from core.chain import EMPTY, GENESIS, Head, Kind, LedgerEntry, verify
+from core.chain import EMPTY, GENESIS, Head, Kind, LedgerEntry, verify, walk
 
 ONE = Epsilon.parse("1")
 HALF = Epsilon.parse("0.5")
@@ -89,3 +89,16 @@ def test_missing_swapped_and_unreadable_entries_are_found() -> None:
     assert verify([first, third]).first_bad == 2
     assert verify([second, first, third]).first_bad == 1
     assert verify([first, None, third]).first_bad == 2
+
+
+def test_a_walk_tells_how_far_it_is_and_ends_with_the_outcome() -> None:
+    """After every second entry, then the outcome; a break ends it at once, and nothing is told beyond it."""
+    entries = chained(GRANT, CHARGE, PUBLISH, GRANT, CLOSE)
+    steps = list(walk(entries, every=2))
+    assert [step.entries for step in steps] == [2, 4, 5]
+    assert all(step.valid for step in steps)
+    assert steps[-1] == verify(entries)
+    broken = [*entries[:3], replace(entries[3], actor="somebody else"), entries[4]]
+    steps = list(walk(broken, every=2))
+    assert [(step.entries, step.first_bad) for step in steps] == [(2, None), (3, 4)]
+    assert list(walk([])) == [verify([])]

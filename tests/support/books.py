@@ -14,7 +14,8 @@ from app.ledger import open_book
 from app.orders import ReleaseOrder
 from app.service import Service
 from core.budget import Epsilon
-from core.chain import Kind
+from core.canonical import canonical_json
+from core.chain import Head, Kind, LedgerEntry
 from core.domain import Attribute, Domain
 from core.plan import DeclaredSize, Rule
 from core.records import OutOfRange
@@ -65,6 +66,46 @@ def long_ledger(service: Service, *, orders: int) -> None:
             for kind in (Kind.CHARGE, Kind.VOID):
                 book.append(kind, dataset="a", actor=actor, release=release, epsilon=epsilon, detail={})
             book.append(Kind.GRANT, dataset="a", actor=actor, epsilon=epsilon, detail={"reason": "é"})
+
+
+def vast_ledger(service: Service, *, entries: int) -> None:
+    """A long ledger of one dataset, made at once: charges and voids in turn, with a grant now and then."""
+    datasets.register(service, CURATOR, name="vast", description="", domain=DOMAIN, budget=Epsilon.parse("1"))
+    order = an_order("0.001")
+    with open_book(service) as book:
+        made: list[LedgerEntry] = []
+        last = book.head
+        while last.seq < entries:
+            turn, place = divmod(last.seq, 3)
+            kind = (Kind.GRANT, Kind.CHARGE, Kind.VOID)[place - 1]
+            entry = LedgerEntry(
+                seq=last.seq + 1,
+                kind=kind,
+                dataset="vast",
+                release=None if kind is Kind.GRANT else f"r{turn if place else turn - 1}",
+                epsilon=Epsilon(1000) if kind is Kind.GRANT else order.epsilon,
+                actor=CURATOR.actor,
+                at=f"2026-{1 + turn % 12:02d}-01T00:00:00Z",
+                detail={Kind.GRANT: {"reason": f"wave {turn}"}, Kind.CHARGE: {"order": order.to_json()}}.get(kind, {}),
+                previous=last.hash,
+            ).sealed()
+            made.append(entry)
+            last = Head(entry.seq, entry.hash)
+        _insert(book.tx, made, order.to_text())
+        book.head = last
+
+
+def _insert(tx: Connection, made: list[LedgerEntry], order: str) -> None:
+    names = sorted({entry.release for entry in made if entry.release})
+    tx.execute(
+        insert(tables.releases), [{"id": name, "dataset": "vast", "order": order, "max_cells": 100} for name in names]
+    )
+    rows = []
+    for entry in made:
+        row = entry.to_json() | {"detail": canonical_json(entry.detail).decode(), "epsilon_nano": entry.epsilon.nano}
+        del row["epsilon"]
+        rows.append(row)
+    tx.execute(insert(tables.ledger), rows)
 
 
 @contextmanager

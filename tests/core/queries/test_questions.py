@@ -123,3 +123,25 @@ def test_ten_starts_and_two_for_each_cluster_are_enough() -> None:
         few.append(kmeans(cells, weights, 8, restarts=26, rng=seeded(number)).inertia)
         many.append(kmeans(cells, weights, 8, restarts=104, rng=seeded(number)).inertia)
     assert np.mean(few) <= 1.02 * np.mean(many)
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3, 5, 12, 13, 40])
+def test_a_coarser_marginal_adds_up_neighbours(cells: int) -> None:
+    """At most so many cells on an axis; each is the sum of the finer ones between its edges."""
+    synopsis = synopsis_of(rows(), 13)
+    fine, coarse = (
+        marginal(synopsis, ("b", "a"), level=0.95, counts=CountsKind.RAW, cells=asked) for asked in (None, cells)
+    )
+    assert coarse.cells_per_axis <= max(1, cells)
+    table = fine.counts.reshape(13, 13)
+    told = coarse.counts.reshape((coarse.cells_per_axis,) * 2)
+    edges = [coarse.edges(attribute) for attribute in coarse.domain.attributes]
+    places = [np.searchsorted(fine.edges(a), e) for a, e in zip(fine.domain.attributes, edges, strict=True)]
+    for i in range(coarse.cells_per_axis):
+        for j in range(coarse.cells_per_axis):
+            block = table[places[0][i] : places[0][i + 1], places[1][j] : places[1][j + 1]]
+            assert told[i, j] == block.sum()
+            assert block.size <= coarse.group**2
+    assert told.sum() == table.sum()
+    assert coarse.noise_sd == pytest.approx(fine.noise_sd * coarse.group)
+    assert coarse.reach >= fine.reach

@@ -1,0 +1,54 @@
+"""Errors as pages: whatever goes wrong outside of /v1 is told to a person, from the same table as the problems."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import RedirectResponse, Response
+
+from app.dashboard.pages import page
+
+_MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
+
+
+def install(app: FastAPI) -> None:
+    """Let every handler of a problem answer a browser's page with a page."""
+    for kind, handler in list(app.exception_handlers.items()):
+        app.exception_handlers[kind] = _told_to_people(handler)
+
+
+def _told_to_people(handler: Callable[..., Any]) -> Callable[..., Any]:
+    async def handle(request: Request, error: Exception) -> Response:
+        found = handler(request, error)
+        problem: Response = await found if inspect.isawaitable(found) else found
+        if request.url.path.startswith(_MACHINES):
+            return problem
+        return _page(request, problem)
+
+    return handle
+
+
+def _page(request: Request, problem: Response) -> Response:
+    if problem.status_code == HTTPStatus.UNAUTHORIZED:
+        # Only what a link can bring back is kept: after a change that failed, one starts from the overview.
+        wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        back = f"?next={quote(wanted)}" if request.method == "GET" and wanted != "/" else ""
+        return RedirectResponse(f"/sign-in{back}", status_code=303, headers={"Cache-Control": "no-store"})
+    told = json.loads(bytes(problem.body))
+    response = page(request, "error.html", None, status=problem.status_code, title=told["title"], detail=_detail(told))
+    for name in ("Retry-After", "Allow"):
+        if name in problem.headers:
+            response.headers[name] = problem.headers[name]
+    return response
+
+
+def _detail(told: dict[str, Any]) -> str:
+    if told["status"] == HTTPStatus.UNPROCESSABLE_ENTITY:
+        return "Something in this address cannot be understood. Go back and try again."
+    return str(told["detail"])

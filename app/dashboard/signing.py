@@ -1,0 +1,85 @@
+"""Signing in with a key and out again. The key is seen once, here, and never by a page or by the browser's storage."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from app import auth, sessions
+from app.auth import CurrentService
+from app.dashboard.pages import page
+from app.errors import NotAuthenticated, RefusedRequest
+
+router = APIRouter(include_in_schema=False, tags=["dashboard"])
+
+_MOST = 10_000  # bytes of a form
+_OWN_PAGE = re.compile(
+    r"/(?:[A-Za-z0-9_?][A-Za-z0-9._~%&=?/+:-]*)?", re.ASCII
+)  # not //elsewhere, which is another host
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request) -> Response:
+    """Ask for a key."""
+    return page(request, "sign_in.html", None, wanted=_own(request.query_params.get("next", "")), wrong=False)
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, service: CurrentService) -> Response:
+    """Take a key and give a session for it."""
+    sessions.require_own_origin(request)  # nobody is signed in as somebody else by a page elsewhere
+    form = await _form(request)
+    wanted = _own(form.get("next", ""))
+    try:
+        token = await to_thread.run_sync(auth.sign_in, service, form.get("key", "").strip())
+    except NotAuthenticated:
+        return page(request, "sign_in.html", None, status=401, wanted=wanted, wrong=True)
+    response = RedirectResponse(wanted or "/", status_code=303, headers={"Cache-Control": "no-store"})
+    response.set_cookie(
+        sessions.cookie_name(request),
+        token,
+        max_age=60 * service.settings.session_minutes,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request, service: CurrentService) -> Response:
+    """End the session; without one, there is nothing to end."""
+    token = sessions.cookie_of(request)
+    response = RedirectResponse("/sign-in", status_code=303, headers={"Cache-Control": "no-store"})
+    if token is not None:
+        sessions.require_own_page(request, token, (await _form(request)).get("csrf"))
+        await to_thread.run_sync(sessions.end, service, token)
+        response.delete_cookie(
+            sessions.cookie_name(request),
+            path="/",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+    return response
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """A small urlencoded form, read by the standard library: nothing is spooled to disk."""
+    body = await request.body()
+    if len(body) > _MOST:
+        raise RefusedRequest("The form is too large.")
+    try:
+        return {name: values[-1] for name, values in parse_qs(body.decode("ascii"), max_num_fields=10).items()}
+    except ValueError:
+        raise RefusedRequest("The form cannot be read.") from None
+
+
+def _own(wanted: str) -> str:
+    """A page of ours to go on to; anything else is forgotten."""
+    return wanted if len(wanted) <= 500 and _OWN_PAGE.fullmatch(wanted) else ""

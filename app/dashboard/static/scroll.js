@@ -1,0 +1,14 @@
+// A table that is wider than its place can be scrolled by keyboard too; one that fits is no stop on the way.
+
+const watcher = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const place = target.closest(".scroll");
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
+  }
+});
+
+export function watchScroll(place) {
+  watcher.observe(place);
+  for (const child of place.children) watcher.observe(child);
+}

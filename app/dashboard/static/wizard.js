@@ -1,0 +1,250 @@
+// A release step by step: plan for nothing, order, upload, published.
+import { ask, change, facts, tell, upload } from "./api.js";
+import { number, odds } from "./format.js";
+import { curl, literal, named, setLines } from "./lines.js";
+import { decimal, drawGrid, nano, planFacts } from "./plan.js";
+
+const about = facts("facts");
+const at = (id) => document.getElementById(id);
+const base = `/v1/datasets/${encodeURIComponent(about.dataset)}`;
+let release = about.order;
+let file = null;
+let asked = 0;
+let stopping = null;
+// One key for each set of terms: a repeated click, or a lost reply, is charged once.
+let orderKey = { terms: "", key: "" };
+
+// --- Plan
+
+const most = Number(about.remaining);
+const least = Math.min(0.01, most);
+const fromSlider = (step) => (step >= 1000 ? about.remaining : String(Number((least * (most / least) ** (step / 1000)).toPrecision(2))));
+const toSlider = (value) => Math.round((1000 * Math.log(value / least)) / Math.log(most / least) || 0);
+
+function terms() {
+  const declared = at("plan").elements.size.value === "declared";
+  const rows = Number(at("size").value.replaceAll(/[ ,_]/g, ""));
+  const size = declared ? { declared: rows } : { estimate: "0.05", ...(rows > 0 ? { guess: rows } : {}) };
+  return {
+    attributes: [...at("attribute-checks").querySelectorAll("input:checked")].map((box) => box.value),
+    epsilon: at("epsilon").value.trim(), clusters: Number(at("clusters").value), size, rule: at("rule").value,
+    out_of_range: at("out-of-range").value,
+  };
+}
+
+function unclear(wanted) {
+  if (wanted.attributes.length === 0) return "Choose at least one attribute.";
+  if (!nano(wanted.epsilon)) return "Epsilon is a number above 0 with at most nine decimal places.";
+  if (nano(wanted.epsilon) > nano(about.remaining)) return `Only ${about.remaining} is left of the budget.`;
+  if (!Number.isInteger(wanted.clusters) || wanted.clusters < 1) return "Clusters is a whole number from 1.";
+  if ("declared" in wanted.size && !(wanted.size.declared >= 1)) return "Declare a number of rows.";
+  return null;
+}
+
+async function plan() {
+  const mine = ++asked;
+  const wanted = terms();
+  const fault = unclear(wanted);
+  at("order").disabled = true;
+  tell(at("plan-problem"), fault ? new Error(fault) : null);
+  if (fault) return;
+  at("epsilon-meaning").textContent = odds(Number(wanted.epsilon));
+  setLines("plan", curl(`${base}/plans`, { json: wanted }),
+    `plan = client.plan(${literal(about.dataset)}, ${named({ ...wanted, size: undefined, ...wanted.size })})`);
+  try {
+    const found = await (await change("POST", `${base}/plans`, wanted)).json();
+    if (mine !== asked) return;
+    drawGrid(at("grid"), found.grid);
+    planFacts(at("plan-facts"), found, decimal(nano(about.remaining) - nano(wanted.epsilon)));
+    at("plan-warnings").replaceChildren(...found.warnings.map((words) => {
+      const line = document.createElement("li");
+      line.textContent = words;
+      return line;
+    }));
+    at("order").textContent = `Order for epsilon ${wanted.epsilon}`;
+    at("order").disabled = false;
+  } catch (error) {
+    if (mine === asked) tell(at("plan-problem"), error);
+  }
+}
+
+let waiting = 0;
+function planSoon() {
+  clearTimeout(waiting);
+  at("order").disabled = true;
+  waiting = setTimeout(plan, 150);
+}
+
+function preparePlan() {
+  for (const attribute of about.attributes) {
+    const label = document.createElement("label");
+    label.className = "choice";
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", value: attribute.name, checked: true });
+    const words = document.createElement("span");
+    words.textContent = `${attribute.name} (${number(attribute.lower, 6)} to ${number(attribute.upper, 6)})`;
+    label.append(box, words);
+    at("attribute-checks").append(label);
+  }
+  if (most === 0) {
+    tell(at("plan-problem"), new Error("No epsilon is left. An admin can raise the budget, on the record, on the dataset's page."));
+    at("plan").querySelectorAll("input, select").forEach((input) => { input.disabled = true; });
+    return;
+  }
+  const first = Math.min(0.5, most);
+  at("epsilon").value = first === most ? about.remaining : String(first);
+  at("epsilon-slider").value = toSlider(first);
+  at("clusters").value = at("clusters-slider").value = 5;
+  at("epsilon-slider").addEventListener("input", () => { at("epsilon").value = fromSlider(Number(at("epsilon-slider").value)); planSoon(); });
+  at("epsilon").addEventListener("input", () => { at("epsilon-slider").value = toSlider(Number(at("epsilon").value)); });
+  at("clusters-slider").addEventListener("input", () => { at("clusters").value = at("clusters-slider").value; });
+  at("clusters").addEventListener("input", () => { at("clusters-slider").value = at("clusters").value; });
+  at("plan").addEventListener("input", planSoon);
+  at("plan").addEventListener("submit", (event) => event.preventDefault());
+  at("plan").addEventListener("change", (event) => {
+    if (event.target.name !== "size") return;
+    const declared = event.target.value === "declared";
+    at("size-label").textContent = declared ? "The public number of rows" : "A rough guess, for the prediction only";
+    at("size-help").textContent = declared
+      ? "It shapes the grid and is written into the ledger. Do not count the file to find it."
+      : "It does not shape the grid. Any public guess will do.";
+  });
+  plan();
+}
+
+at("order").addEventListener("click", async () => {
+  const wanted = terms();
+  const text = JSON.stringify(wanted);
+  if (orderKey.terms !== text) {
+    const random = crypto.getRandomValues(new Uint8Array(16));
+    orderKey = { terms: text, key: [...random].map((byte) => byte.toString(16).padStart(2, "0")).join("") };
+  }
+  at("order").disabled = true;
+  try {
+    const found = await (await change("POST", `${base}/releases`, wanted, { "Idempotency-Key": orderKey.key })).json();
+    release = { id: found.id, attributes: wanted.attributes };
+    history.replaceState(null, "", `?order=${found.id}`);
+    showUpload();
+    at("upload-title").focus();
+  } catch (error) {
+    tell(at("plan-problem"), error);
+    at("order").disabled = false;
+  }
+});
+
+// --- Upload
+
+const KINDS = { csv: "text/csv", txt: "text/csv", ndjson: "application/x-ndjson", jsonl: "application/x-ndjson",
+  parquet: "application/vnd.apache.parquet", pq: "application/vnd.apache.parquet",
+  arrow: "application/vnd.apache.arrow.stream", arrows: "application/vnd.apache.arrow.stream" };
+
+function step(name) {
+  for (const line of at("step-list").children) {
+    if (line.dataset.step === name) line.setAttribute("aria-current", "step");
+    else line.removeAttribute("aria-current");
+  }
+  for (const part of ["plan", "upload", "done"]) at(`${part}-step`).hidden = part !== name;
+}
+
+function showUpload() {
+  step("upload");
+  at("release-id").textContent = release.id;
+  at("release-columns").textContent = release.attributes.join(", ");
+}
+
+function choose(chosen) {
+  if (!chosen) return;
+  file = chosen;
+  const parts = chosen.name.toLowerCase().split(".");
+  at("gzip").checked = parts.at(-1) === "gz";
+  if (at("gzip").checked) parts.pop();
+  at("media").value = KINDS[parts.at(-1)] ?? "text/csv";
+  at("file-name").textContent = `${chosen.name}, ${number(chosen.size / 1e6)} MB`;
+  at("kind-row").hidden = false;
+  at("upload").disabled = false;
+  tell(at("upload-problem"), null);
+}
+
+at("file").addEventListener("change", () => choose(at("file").files[0]));
+for (const name of ["dragenter", "dragover"]) {
+  at("drop").addEventListener(name, (event) => { event.preventDefault(); at("drop").classList.add("over"); });
+}
+for (const name of ["dragleave", "drop"]) at("drop").addEventListener(name, () => at("drop").classList.remove("over"));
+at("drop").addEventListener("drop", (event) => { event.preventDefault(); choose(event.dataTransfer.files[0]); });
+// A file that is dropped beside the box must not be opened: the browser would show its rows.
+for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
+
+function progress(loaded, total) {
+  at("upload-bar").max = total || 1;
+  at("upload-bar").value = loaded;
+  at("upload-words").textContent = loaded < total
+    ? `${number(loaded / 1e6)} of ${number(total / 1e6)} MB sent`
+    : "Sent. Counting, then noise.";
+}
+
+at("upload").addEventListener("click", async () => {
+  tell(at("upload-problem"), null);
+  stopping = new AbortController();
+  at("upload").disabled = true;
+  at("upload-progress").hidden = false;
+  at("cancel-upload").hidden = false;
+  const headers = { "Content-Type": at("media").value, ...(at("gzip").checked ? { "Content-Encoding": "gzip" } : {}) };
+  try {
+    showDone(await upload(`/v1/releases/${release.id}/records`, file, headers, progress, stopping.signal));
+  } catch (error) {
+    await failed(error);
+  } finally {
+    at("upload").disabled = false;
+    at("upload-progress").hidden = true;
+    at("cancel-upload").hidden = true;
+  }
+});
+at("cancel-upload").addEventListener("click", () => stopping?.abort());
+
+// A reply can be lost after all went well: the release itself tells.
+async function failed(error) {
+  try {
+    const now = await ask(`/v1/releases/${release.id}`, { cache: "no-store" });
+    if (now.state === "published") {
+      showDone(now);
+      return;
+    }
+  } catch {
+    // The first error is the one to tell.
+  }
+  tell(at("upload-problem"), error);
+}
+
+at("void-order").addEventListener("click", async () => {
+  try {
+    await change("DELETE", `/v1/releases/${release.id}`);
+    location.assign(`/datasets/${encodeURIComponent(about.dataset)}`);
+  } catch (error) {
+    tell(at("upload-problem"), error);
+  }
+});
+
+// --- Published
+
+function showDone(published) {
+  step("done");
+  const rows = [["Synopsis", published.synopsis.digest], ["Cells", number(published.plan.grid.cells, 7)]];
+  if (published.ingest) {
+    rows.push(["Rows read", number(published.ingest.rows_read, 12)], ["Rows dropped", number(published.ingest.rows_dropped, 12)],
+      ["Values clipped in rows", number(published.ingest.rows_clipped, 12)]);
+  }
+  at("done-once").hidden = !published.ingest;
+  at("done-facts").replaceChildren(...rows.map(([term, words]) => {
+    const row = document.createElement("div");
+    const name = document.createElement("dt");
+    const value = document.createElement("dd");
+    name.textContent = term;
+    value.textContent = words;
+    row.append(name, value);
+    return row;
+  }));
+  at("explore").href = `/releases/${release.id}`;
+  at("done-title").focus();
+}
+
+if (release) showUpload();
+else if (!at("plan-step").hidden) preparePlan();

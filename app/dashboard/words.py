@@ -1,0 +1,158 @@
+"""Numbers and ledger entries in words: what an epsilon means, how a budget stands, what an entry says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+from app.audit import History
+from app.datasets import Summary
+from core.budget import Epsilon
+from core.chain import Kind, LedgerEntry
+
+_PRIORS = (0.5, 0.1, 0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """How sure somebody could be before and, at most, after seeing everything that was released."""
+
+    before: float
+    presence: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What an epsilon bounds: odds grow at most by `factor`, or by its square for what a record says."""
+
+    epsilon: Epsilon
+    factor: float
+    guesses: tuple[Guess, ...]
+    verdict: str
+
+
+def meaning(epsilon: Epsilon) -> Meaning:
+    """The bound e^epsilon on odds, with examples.
+
+    Neighbours differ by one record more or less, so presence is bounded by epsilon; to turn one value into another is
+    to remove a record and add one, so what a record says is bounded by 2 epsilon.
+    """
+    loss = float(epsilon)
+    guesses = tuple(Guess(p, _after(p, loss), _after(p, 2 * loss)) for p in _PRIORS)
+    return Meaning(epsilon=epsilon, factor=exp(loss), guesses=guesses, verdict=_verdict(loss))
+
+
+def _after(before: float, loss: float) -> float:
+    """Odds times e^loss, as a probability; written so that a large loss cannot overflow."""
+    return before / (before + (1 - before) * exp(-loss))
+
+
+def _verdict(loss: float) -> str:
+    if loss == 0:
+        return "Nothing has been spent: nothing about anybody can be learned here."
+    if loss <= 1:
+        return "By a common rule of thumb, 1 or less is strong protection."
+    if loss <= 10:
+        return "By a common rule of thumb, 1 to 10 is a real bound, though a weak one for the worst case."
+    return "Above 10, the bound by itself promises little for the worst case."
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A budget as shares of what was granted, in percent."""
+
+    spent: float
+    ordered: float
+    remaining: float
+
+
+def bar(dataset: Summary) -> Bar:
+    """Spent on what is published, held by open orders, and left."""
+    granted = dataset.budget.granted.nano or 1
+    spent, ordered = (100 * part.nano / granted for part in (dataset.published, dataset.ordered))
+    return Bar(spent=spent, ordered=ordered, remaining=max(0.0, 100 - spent - ordered))
+
+
+_SAID = {
+    Kind.GRANT: "granted",
+    Kind.CHARGE: "charged for a release",
+    Kind.VOID: "given back by a void order",
+    Kind.PUBLISH: "synopsis published",
+    Kind.CLOSE: "dataset closed for good",
+}
+
+
+def said(entry: LedgerEntry) -> str:
+    """What an entry records."""
+    return _SAID[entry.kind]
+
+
+def why(entry: LedgerEntry) -> str:
+    """The reason or the terms that an entry carries, in one line."""
+    detail = entry.detail
+    match entry.kind:
+        case Kind.GRANT:
+            return str(detail.get("reason", ""))
+        case Kind.CHARGE:
+            return _terms(detail.get("order", {}))
+        case Kind.PUBLISH:
+            return f"digest {detail.get('digest', '')}"
+        case _:
+            return ""
+
+
+def _terms(order: Any) -> str:
+    if not isinstance(order, dict) or not order:
+        return ""
+    size = order.get("size", {})
+    told = f"size {size['declared']:,} declared" if "declared" in size else "size estimated"
+    return f"{', '.join(map(str, order.get('attributes', [])))}; {order.get('clusters')} clusters; {told}"
+
+
+def steps(history: History) -> dict[str, Sequence[Any]]:
+    """A dataset's epsilon after each entry, for the step chart. A publish has no hour: it stands at the one before."""
+    granted, spent = history.granted_before.nano, history.spent_before.nano
+    points: list[dict[str, Any]] = []
+    drawn_at = ""
+    for entry in history.entries:
+        if entry.kind is Kind.GRANT:
+            granted += entry.epsilon.nano
+        elif entry.kind is Kind.CHARGE:
+            spent += entry.epsilon.nano
+        elif entry.kind is Kind.VOID:
+            spent -= entry.epsilon.nano
+        drawn_at = max(drawn_at, entry.at)
+        points.append(
+            {
+                "seq": entry.seq,
+                "at": drawn_at,
+                "told": entry.at,
+                "kind": entry.kind.value,
+                "epsilon": str(entry.epsilon),
+                "actor": entry.actor,
+                "said": said(entry),
+                "why": why(entry),
+                "granted": granted / 1e9,
+                "spent": spent / 1e9,
+            }
+        )
+    return {"points": points}
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with as many digits as mean something."""
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN
+        return "—"
+    if abs(value) >= 10**digits or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def percent(share: float) -> str:
+    """A probability in percent, never rounded up to certainty."""
+    if share > 0.999:
+        return "over 99.9 %"
+    return f"{100 * share:.3g} %"

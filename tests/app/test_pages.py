@@ -1,0 +1,202 @@
+"""Pages without a browser: they escape what people wrote, stay small, say errors in words, load our own files."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import re
+from collections.abc import Iterator
+from math import exp
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from app.auth import Role
+from app.config import Settings
+from app.dashboard import assets, words
+from app.dashboard.pages import _data
+from app.main import create_app, make_service
+from core.budget import Epsilon
+from tests.support.api import ATTRIBUTES, Api, frozen_clock
+from tests.support.books import filled_ledger, vast_ledger, without_triggers
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \" '"
+LIMIT = 2_000_000  # bytes of a page
+
+
+def pages_of(api: Api, release: str) -> Iterator[tuple[Role, str, str]]:
+    """Every page that shows something, as everybody who may see it."""
+    paths = ["/", "/datasets/city", "/datasets/city/release", f"/releases/{release}", "/ledger", "/keys", "/register"]
+    for role in Role:
+        for path in paths:
+            reply = api.call(role, "GET", path)
+            if reply.status_code == 200:
+                yield role, path, reply.text
+
+
+def test_what_people_wrote_is_text_on_every_page(sqlite_api: Api) -> None:
+    """Descriptions, names of keys and attributes, reasons: no tag of theirs reaches a page, no block ends early."""
+    attributes = [{"name": "<b>a</b>", "lower": 0, "upper": 1}]
+    key = sqlite_api.admin("POST", "/v1/keys", json={"name": HOSTILE[:40], "role": "curator"}).json()["key"]
+    body = {"name": "city", "description": HOSTILE, "attributes": attributes, "budget": "1"}
+    assert sqlite_api.call_with(key, "POST", "/v1/datasets", json=body).status_code == 201
+    granted = sqlite_api.admin("POST", "/v1/datasets/city/grants", json={"epsilon": "1", "reason": HOSTILE})
+    assert granted.status_code == 201
+    release = sqlite_api.published(b"<b>a</b>\n0.5\n", clusters=1, size={"declared": 5})
+    seen = list(pages_of(sqlite_api, release))
+    assert len(seen) > 15
+    for role, path, page in seen:
+        assert "<script>alert" not in page, (role, path)
+        assert "<img" not in page
+        assert "<b>a</b>" not in page
+        for block in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL):
+            json.loads(block)
+    assert any(
+        html.escape(HOSTILE, quote=True).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in p for *_, p in seen
+    )
+
+
+@given(st.text())
+def test_a_data_block_is_read_back_as_it_was(value: str) -> None:
+    """Whatever the text, the block holds no sign that HTML would take for its end or for an entity."""
+    block = str(_data({"value": value}))
+    assert "<" not in block
+    assert "&" not in block
+    assert json.loads(block) == {"value": value}
+
+
+def test_no_page_has_a_script_or_style_of_its_own(sqlite_api: Api) -> None:
+    """Every script has an address of ours or is data; there is no style element, attribute or handler."""
+    sqlite_api.register()
+    for _, path, page in pages_of(sqlite_api, sqlite_api.published()):
+        for tag in re.findall(r"<script[^>]*>", page):
+            assert f'src="/static/{assets.version()}/' in tag or 'type="application/json"' in tag, (path, tag)
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|https?://(?!www\.w3\.org)", page), path
+
+
+def test_pages_do_not_grow_with_the_ledger(sqlite_settings: Settings) -> None:
+    """Twice as many entries, the same pages but for a few digits, all of them far below the limit."""
+    weights: list[dict[str, int]] = []
+    for entries in (3000, 6000):
+        settings = sqlite_settings.model_copy(update={"data_dir": sqlite_settings.data_dir.with_name(f"d{entries}")})
+        service = make_service(settings, frozen_clock)
+        vast_ledger(service, entries=entries)
+        service.database.dispose()
+        with Api(create_app(settings, frozen_clock)) as api:
+            assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
+            paths = ("/", "/datasets/vast", "/ledger", "/ledger?before=1500", "/ledger?text=wave")
+            weights.append({path: len(api.auditor("GET", path).content) for path in paths})
+    for path, weight in weights[1].items():
+        assert weight < LIMIT
+        assert weight == pytest.approx(weights[0][path], rel=0.03)
+
+
+def test_a_ledger_that_no_service_wrote_does_not_take_the_pages_down(sqlite_settings: Settings) -> None:
+    """Overdrawn or unreadable: the overview says so and leads to the ledger, and the ledger shows what it can."""
+    for number, damage in enumerate(
+        ("UPDATE ledger SET epsilon_nano = 1 WHERE kind = 'grant'", "UPDATE ledger SET detail = '?' WHERE seq = 3")
+    ):
+        settings = sqlite_settings.model_copy(update={"data_dir": sqlite_settings.data_dir.with_name(f"d{number}")})
+        service = make_service(settings, frozen_clock)
+        filled_ledger(service, orders=3)
+        with without_triggers(service) as connection:
+            connection.execute(text(damage))
+            connection.commit()
+        service.database.dispose()
+        with Api(create_app(settings, frozen_clock)) as api:
+            overview, ledger = (api.auditor("GET", path) for path in ("/", "/ledger"))
+        assert (overview.status_code, ledger.status_code) == (200, 200)
+        assert ("could not have written" in overview.text) == (number == 0)
+        assert ("cannot be read as an entry" in ledger.text) == (number == 1)
+
+
+@pytest.mark.parametrize(("path", "status"), [("/nowhere", 404), ("/datasets/never", 404), ("/releases/never", 404)])
+def test_an_error_is_a_page_in_words(sqlite_api: Api, path: str, status: int) -> None:
+    """With a way on; under /v1 the same failure is a problem."""
+    reply = sqlite_api.auditor("GET", path)
+    assert (reply.status_code, reply.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "Go to the overview" in reply.text
+    assert "never" not in reply.text
+    assert sqlite_api.auditor("GET", f"/v1{path}").headers["content-type"] == "application/problem+json"
+
+
+def test_a_fault_of_our_own_is_a_page_without_its_cause(sqlite_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """500 in words; the exception's message stays inside."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("CANARY")
+
+    monkeypatch.setattr("app.audit.state", fail)
+    reply = sqlite_api.auditor("GET", "/")
+    assert reply.status_code == 500
+    assert reply.headers["content-type"].startswith("text/html")
+    assert "CANARY" not in reply.text
+
+
+def test_a_page_after_signing_out_leads_back_through_the_form(sqlite_api: Api) -> None:
+    """The address is kept, its signs are quoted, and the form takes it."""
+    reply = sqlite_api.call(None, "GET", "/ledger?kind=grant&text=a%20b")
+    assert (reply.status_code, reply.headers["location"]) == (
+        303,
+        "/sign-in?next=/ledger%3Fkind%3Dgrant%26text%3Da%2520b",
+    )
+    form = sqlite_api.call(None, "GET", reply.headers["location"])
+    assert 'name="next" value="/ledger?kind=grant&amp;text=a%20b"' in form.text
+
+
+def test_files_are_kept_for_ever_under_an_address_that_changes_with_them(sqlite_api: Api) -> None:
+    """Immutable and compressed; an old address, another name or a way out of the folder is not found."""
+    names = [path.name for path in Path(assets.__file__).with_name("static").iterdir()]
+    assert {"style.css", "common.js", "icon.svg"} < set(names)
+    for name in [*names, assets.PLOTLY]:
+        reply = sqlite_api.call(None, "GET", assets.address(name))
+        assert reply.status_code == 200
+        assert "immutable" in reply.headers["cache-control"]
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.content == assets.assets()[name].body
+    plain = sqlite_api.call(None, "GET", assets.address(assets.PLOTLY), headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert len(gzip.compress(plain.content)) < LIMIT
+    for path in (
+        f"/static/old/{names[0]}",
+        f"/static/{assets.version()}/none.js",
+        f"/static/{assets.version()}/..%2fviews.py",
+    ):
+        assert sqlite_api.call(None, "GET", path).status_code == 404
+
+
+@given(st.integers(0, 20 * 10**9))
+def test_the_meaning_of_an_epsilon_is_its_bound_on_odds(nano: int) -> None:
+    """Odds after are at most e^epsilon times those before, for a record's presence, and its square for what it says."""
+    told = words.meaning(Epsilon(nano))
+    loss = nano / 1e9
+    assert told.factor == pytest.approx(exp(loss))
+    for guess in told.guesses:
+        odds = guess.before / (1 - guess.before)
+        for after, power in ((guess.presence, 1), (guess.value, 2)):
+            assert guess.before <= after <= 1
+            assert after == pytest.approx(odds * exp(power * loss) / (1 + odds * exp(power * loss)))
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(0.5, "50 %"), (0.6224, "62.2 %"), (0.99999999, "over 99.9 %"), (1.0, "over 99.9 %")]
+)
+def test_a_probability_is_never_rounded_to_certainty(share: float, told: str) -> None:
+    """However large epsilon is, the page does not say 100 %."""
+    assert words.percent(share) == told
+
+
+def test_the_wizard_goes_on_with_an_open_order_only(sqlite_api: Api) -> None:
+    """Not with a published or void one, nor under another dataset's name."""
+    sqlite_api.register(budget="3")
+    sqlite_api.register("other")
+    published = sqlite_api.published()
+    ordered = sqlite_api.order().json()["id"]
+    assert sqlite_api.curator("GET", f"/datasets/city/release?order={ordered}").status_code == 200
+    assert sqlite_api.curator("GET", f"/datasets/other/release?order={ordered}").status_code == 404
+    assert sqlite_api.curator("GET", f"/datasets/city/release?order={published}").status_code == 404
+    assert ATTRIBUTES[0]["name"] in sqlite_api.curator("GET", "/datasets/city/release").text

@@ -1,0 +1,266 @@
+"""The analyst's journey in a browser: look, move k, drag a box; every number on the page is the API's."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.config import Settings
+from tests.support.browser import Surfer
+from tests.support.city import City, million_cells
+from tests.support.server import Server
+
+Window = Callable[..., Surfer]
+
+
+def explored(window: Window, city: City, attributes: int, **options: Any) -> Page:
+    """The explorer of a release, with its map and clusters drawn."""
+    analyst = window(city.url, city.keys["analyst"], **options)
+    page = analyst.go(f"/releases/{city.releases[attributes]}")
+    page.locator("#map[data-ready='4']").wait_for()
+    return page
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """A box on the map, by shares of its width and height from the lower left."""
+    area = page.locator("#map .nsewdrag").first.bounding_box()
+    assert area is not None
+    points = [(area["x"] + x * area["width"], area["y"] + (1 - y) * area["height"]) for x, y in (start, end)]
+    page.mouse.move(*points[0])
+    page.mouse.down()
+    page.mouse.move((points[0][0] + points[1][0]) / 2, (points[0][1] + points[1][1]) / 2, steps=5)
+    page.mouse.move(*points[1], steps=5)
+    page.mouse.up()
+
+
+def curl_line(page: Page, panel: str) -> str:
+    """The curl line of a panel."""
+    text = page.locator(f'[data-lines="{panel}"] [data-curl]').text_content()
+    assert text is not None
+    return text
+
+
+def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: City) -> None:
+    """The bounds fill the fields, the number and its interval are those of GET …/count, digit for digit."""
+    page = explored(window, city, 2)
+    drag(page, (0.15, 0.1), (0.4, 0.3))
+    answer = page.locator("#box-answer .answer")
+    answer.wait_for()
+    where = [
+        f"{name}:{page.get_by_label(f'{name} from').input_value()}..{page.get_by_label(f'{name} to').input_value()}"
+        for name in ("age", "income")
+    ]
+    asked = city.ask(f"/v1/releases/{city.releases[2]}/count?" + "&".join(f"where={one}" for one in where))
+    assert float(answer.get_attribute("data-count") or "nan") == asked["count"]
+    assert answer.text_content() == f"{round(asked['count']):,} rows"
+    low, high = np.floor(asked["interval"]["low"]), np.ceil(asked["interval"]["high"])
+    expect(page.locator("#box-answer .interval")).to_contain_text(f"Between {low:,.0f} and {high:,.0f} with 95 %")
+    # The box is where it was dragged: 0.15 to 0.4 of 0..100 and 0.1 to 0.3 of 0..5000, but for a pixel.
+    ends = [float(end) for one in where for end in one.partition(":")[2].split("..")]
+    assert ends == pytest.approx([15, 40, 500, 1500], rel=0.05)
+    assert asked["count"] > 3000  # the youngest group lies in it
+    query = parse_qs(urlsplit(re.search(r"'(http[^']+)'", curl_line(page, "count"))[1]).query)  # type: ignore[index]
+    assert query["where"] == where
+
+
+def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> None:
+    """Fields and the keyboard do what a drag does; what makes no sense is told in words; Clear forgets it."""
+    page = explored(window, city, 3)
+    page.get_by_label("visits to").fill("10")
+    page.get_by_label("visits to").press("Enter")
+    answer = page.locator("#box-answer .answer")
+    answer.wait_for()
+    asked = city.ask(f"/v1/releases/{city.releases[3]}/count?where=visits:..10")
+    assert float(answer.get_attribute("data-count") or "nan") == asked["count"]
+    page.get_by_role("button", name="Clear").click()
+    expect(answer).to_have_count(0)
+
+
+def test_nonsense_in_a_box_is_told_in_words(window: Window, city: City) -> None:
+    """The service's own sentence, beside the fields."""
+    analyst = window(city.url, city.keys["analyst"])
+    analyst.expected_statuses |= {422}
+    page = analyst.go(f"/releases/{city.releases[2]}")
+    page.get_by_label("age from").fill("young")
+    page.get_by_role("button", name="Count", exact=True).click()
+    expect(page.locator("#box-answer")).to_contain_text("Write a range as")
+
+
+def test_moving_k_shows_the_clusters_of_the_api(window: Window, city: City) -> None:
+    """Every centre and size in the table is the one of GET …/clusters?k=, and the map draws as many."""
+    page = explored(window, city, 2)
+    page.get_by_label("k", exact=True).focus()
+    for k in (5, 6):
+        page.keyboard.press("ArrowRight")
+        page.locator(f"#map[data-ready='{k}']").wait_for()
+        asked = city.ask(f"/v1/releases/{city.releases[2]}/clusters?k={k}")
+        rows = page.locator("#clusters-body tbody tr")
+        expect(rows).to_have_count(k)
+        for place, (centre, size) in enumerate(zip(asked["centers"], asked["sizes"], strict=True)):
+            cells = [text.split("\n")[0] for text in rows.nth(place).locator("td").all_inner_texts()]
+            assert cells[1] == f"{round(size):,}"
+            assert [float(cell.replace(",", "")) for cell in cells[2:4]] == pytest.approx(centre, rel=2e-3)
+    drawn = page.evaluate("document.getElementById('map').data.find((t) => t.name === 'centres').x")
+    assert drawn == [centre[0] for centre in asked["centers"]]
+
+
+def test_the_heat_map_is_the_marginal_of_the_api(window: Window, city: City) -> None:
+    """Cell by cell, for any two attributes; choosing an axis twice swaps the two."""
+    page = explored(window, city, 3)
+    page.get_by_label("Across").select_option("visits")
+    page.locator("#map[data-axes='visits income']").wait_for()
+    page.get_by_label("Up").select_option("visits")
+    page.locator("#map[data-axes='income visits']").wait_for()
+    assert page.get_by_label("Across").input_value() == "income"
+    asked = city.ask(f"/v1/releases/{city.releases[3]}/marginal?attributes=visits,income")
+    drawn = page.evaluate("(({x, y, z}) => ({x, y, z}))(document.getElementById('map').data[0])")
+    assert drawn["z"] == asked["counts"]
+    assert drawn["y"] == asked["attributes"][0]["edges"]
+    assert drawn["x"] == asked["attributes"][1]["edges"]
+
+
+def nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """The nearest centre of each point."""
+    return ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
+
+
+@pytest.mark.parametrize("attributes", [2, 3])
+def test_the_boundaries_separate_what_the_api_assigns(window: Window, city: City, attributes: int) -> None:
+    """A point is in the drawn cell of exactly the centre that is nearest to it; with three attributes, in the slice."""
+    page = explored(window, city, attributes)
+    rng = np.random.default_rng(1)
+    centres, points = rng.uniform(-1, 1, (7, attributes)), rng.uniform(-1, 1, (300, attributes))
+    points[:, 2:] = 0.2  # the slice
+    given = [{"x": c[0], "y": c[1], "off": ((c[2:] - 0.2) ** 2).sum()} for c in centres]
+    script = page.locator('script[type="module"][src$="explorer.js"]').get_attribute("src") or ""
+    polygons = page.evaluate(
+        "async ([path, given]) => (await import(path)).cells(given)",
+        [script.replace("explorer.js", "voronoi.js"), given],
+    )
+    inside = np.array([[_holds(np.array(polygon), point[:2]) for polygon in polygons] for point in points])
+    assert (inside.sum(axis=1) == 1).all()
+    assert (inside.argmax(axis=1) == nearest(points, centres)).all()
+
+
+def _holds(polygon: np.ndarray, point: np.ndarray) -> bool:
+    """Whether a convex polygon, in either direction, holds a point."""
+    if len(polygon) < 3:
+        return False
+    sides = np.roll(polygon, -1, axis=0) - polygon
+    turns = sides[:, 0] * (point[1] - polygon[:, 1]) - sides[:, 1] * (point[0] - polygon[:, 0])
+    turns = turns[np.abs(sides).sum(axis=1) > 1e-9]
+    return bool((turns >= 0).all() or (turns <= 0).all())
+
+
+def test_quantiles_and_moments_are_those_of_the_api(window: Window, city: City) -> None:
+    """The tables under the charts say what the API says, for the attribute that is chosen."""
+    page = explored(window, city, 2)
+    page.get_by_label("Attribute", exact=True).select_option("income")
+    expect(page.locator("#quantile-of")).to_have_text("of income")
+    asked = city.ask(f"/v1/releases/{city.releases[2]}/quantiles?attribute=income&q=0.5")["quantiles"][0]
+    median = page.locator("#quantile-table tbody tr").nth(2)
+    expect(median).to_contain_text(f"{asked['value']:,.0f}")
+    size = city.ask(f"/v1/releases/{city.releases[2]}/moments")["size"]
+    expect(page.locator("#moments tbody tr").first).to_contain_text(f"{round(size['value']):,}")
+
+
+def test_the_curl_lines_give_what_the_page_shows(window: Window, city: City, tmp_path: Path) -> None:
+    """Every panel's line runs as it is printed, with the key in a variable, and answers 200."""
+    page = explored(window, city, 2)
+    page.get_by_role("button", name="Count", exact=True).click()
+    page.locator("#box-answer .answer").wait_for()
+    names = page.locator("[data-lines]").evaluate_all("all => all.map((one) => one.dataset.lines)")
+    assert set(names) == {"map", "clusters", "count", "marginal", "quantiles", "moments", "rows"}
+    for name in names:
+        line = curl_line(page, name).replace("curl ", "curl -sSf ", 1)
+        done = subprocess.run(
+            ["bash", "-c", line],
+            env={"RUGNIK_KEY": city.keys["analyst"], "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert done.returncode == 0, (line, done.stderr)
+        if name != "rows":
+            assert json.loads(done.stdout)["epsilon_spent"] == "0"
+    assert (tmp_path / "rows.csv").read_text().count("\n") == 1001
+
+
+def test_the_python_lines_give_what_the_page_shows(window: Window, city: City, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every panel's lines run as they are printed, through the client, and their answer is the API's."""
+    monkeypatch.setenv("RUGNIK_KEY", city.keys["analyst"])
+    page = explored(window, city, 2)
+    for name in page.locator("[data-lines]").evaluate_all("all => all.map((one) => one.dataset.lines)"):
+        lines = page.locator(f'[data-lines="{name}"] [data-python]').text_content() or ""
+        named: dict[str, Any] = {}
+        exec(lines, named)  # noqa: S102 - it is our own page's
+        named["client"].close()
+        answer = named[lines.splitlines()[-1].partition(" = ")[0]]
+        assert answer.raw["epsilon_spent"] == "0"
+        assert answer.raw["release"] == city.releases[2]
+
+
+def test_a_million_cells_stay_light(sqlite_settings: Settings, serve: Callable[..., Server], window: Window) -> None:
+    """The map sums cells up, the page weighs less than 2 MB besides Plotly's file, and k waits to be asked for."""
+    server = serve(sqlite_settings)
+    release = million_cells(server, server.issue_key("curator"))
+    page = window(server.url, server.issue_key("analyst")).go(f"/releases/{release}")
+    page.locator("#map[data-axes]").wait_for()
+    expect(page.locator("#map-words")).to_contain_text(re.compile("Each square sums up to 8 . 8 cells"))
+    page.locator("#moments tbody tr").first.wait_for()
+    weight = page.evaluate(
+        """[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .filter((one) => !one.name.endsWith('plotly.min.js')).reduce((sum, one) => sum + one.decodedBodySize, 0)"""
+    )
+    assert 10_000 < weight < 2_000_000
+    expect(page.get_by_role("button", name="Find 5 clusters")).to_be_visible()
+    assert page.evaluate("document.getElementById('map').data[0].z.length") == 125
+
+
+def test_the_picture_and_the_data_can_be_taken_away(window: Window, city: City) -> None:
+    """PNG and SVG of the map, the synopsis in every form, synthetic rows with the count and seed that were asked."""
+    page = explored(window, city, 2)
+    for form, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=f"Picture as {form}").click()
+        body = Path(saved.value.path()).read_bytes()
+        assert body.startswith(start)
+        assert len(body) > 5000
+    page.get_by_label("Rows", exact=True).fill("7")
+    page.get_by_label("Seed").fill("3")
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Rows csv").click()
+    rows = Path(saved.value.path()).read_text().splitlines()
+    assert (rows[0], len(rows)) == ('"age","income"', 8)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Synopsis parquet").click()
+    assert Path(saved.value.path()).read_bytes().startswith(b"PAR1")
+
+
+def test_one_attribute_is_shown_as_bars(window: Window, city: City) -> None:
+    """No second axis to choose; the bars are the marginal, and a drag along them counts a range."""
+    page = explored(window, city, 1)
+    expect(page.get_by_label("Up")).to_be_hidden()
+    asked = city.ask(f"/v1/releases/{city.releases[1]}/marginal?attributes=age")
+    assert page.evaluate("document.getElementById('map').data[0].y") == asked["counts"]
+    drag(page, (0.2, 0.5), (0.4, 0.6))
+    answer = page.locator("#box-answer .answer")
+    answer.wait_for()
+    assert float(answer.get_attribute("data-count") or "0") > 0
+
+
+def test_a_map_can_be_touched_on_a_phone(window: Window, city: City) -> None:
+    """390 pixels wide: nothing is wider than the screen, and the panels work."""
+    page = explored(window, city, 2, viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    drag(page, (0.2, 0.2), (0.6, 0.6))
+    page.locator("#box-answer .answer").wait_for()

@@ -1,0 +1,94 @@
+"""City: a running server with a little of everything, for pages to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+
+from tests.support.server import Server
+
+ATTRIBUTES = [
+    {"name": "age", "lower": 0, "upper": 100},
+    {"name": "income", "lower": 0, "upper": 5000},
+    {"name": "visits", "lower": 0, "upper": 40},
+]
+# Four groups of people: middle and share of each.
+_GROUPS = np.array([[25, 900, 3], [45, 2600, 8], [68, 1900, 22], [35, 4100, 5]])
+_SHARES = [4 / 14, 5 / 14, 3 / 14, 2 / 14]
+
+
+def people(count: int, seed: int = 7) -> bytes:
+    """Rows of four groups of made-up people, as CSV."""
+    rng = np.random.default_rng(seed)
+    rows = _GROUPS[rng.choice(4, count, p=_SHARES)] + rng.normal(0, [6, 350, 3], (count, 3))
+    lines = "\n".join(f"{age:.1f},{income:.0f},{visits:.1f}" for age, income, visits in np.maximum(rows, 0))
+    return f"age,income,visits\n{lines}\n".encode()
+
+
+@dataclass(frozen=True)
+class City:
+    """The server, a key for each role, and releases by how many attributes they have."""
+
+    server: Server
+    keys: dict[str, str]
+    releases: dict[int, str]
+    ordered: str
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return self.server.url
+
+    def ask(self, path: str, role: str = "analyst") -> Any:
+        """What the API says to a key."""
+        headers = {"Authorization": f"Bearer {self.keys[role]}"}
+        reply = httpx.get(self.url + path, headers=headers, timeout=60)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+
+def curator_call(server: Server, key: str, method: str, path: str, **options: Any) -> Any:
+    """One request that must succeed."""
+    headers = {"Authorization": f"Bearer {key}", **options.pop("headers", {})}
+    reply = httpx.request(method, server.url + path, headers=headers, timeout=60, **options)
+    assert reply.is_success, reply.text
+    return reply.json()
+
+
+def built_city(server: Server) -> City:
+    """Three datasets: one with releases of each kind, one with an open order, one untouched."""
+    keys = {"admin": server.admin_key} | {role: server.issue_key(role) for role in ("curator", "analyst", "auditor")}
+
+    def call(method: str, path: str, **options: Any) -> Any:
+        return curator_call(server, keys["curator"], method, path, **options)
+
+    survey = {"name": "survey-2026", "description": "Household survey, wave 2026: age, monthly income, doctor visits."}
+    call("POST", "/v1/datasets", json=survey | {"budget": "3", "attributes": ATTRIBUTES})
+    trips = [{"name": "km", "lower": 0, "upper": 50}, {"name": "minutes", "lower": 0, "upper": 120}]
+    call("POST", "/v1/datasets", json={"name": "mobility", "budget": "1", "attributes": trips})
+    call("POST", "/v1/datasets", json={"name": "pilot", "budget": "0.5", "attributes": ATTRIBUTES[:1]})
+    releases = {}
+    for names, epsilon in ((["age", "income"], "1"), (["age", "income", "visits"], "0.5"), (["age"], "0.25")):
+        terms = {"attributes": names, "epsilon": epsilon, "clusters": 4}
+        release = call("POST", "/v1/datasets/survey-2026/releases", json=terms)["id"]
+        call("PUT", f"/v1/releases/{release}/records", content=people(20_000), headers={"Content-Type": "text/csv"})
+        releases[len(names)] = release
+    void = call("POST", "/v1/datasets/survey-2026/releases", json={"epsilon": "0.3", "clusters": 4})["id"]
+    call("DELETE", f"/v1/releases/{void}")
+    ordered = call("POST", "/v1/datasets/mobility/releases", json={"epsilon": "0.4", "clusters": 4})["id"]
+    return City(server, keys, releases, ordered)
+
+
+def million_cells(server: Server, key: str) -> str:
+    """A published release of 1,000 by 1,000 cells: EUGkM's grid for a declared size of 10^7 at epsilon 1."""
+    dataset = {"name": "wide", "attributes": ATTRIBUTES[:2], "budget": "2"}
+    curator_call(server, key, "POST", "/v1/datasets", json=dataset)
+    terms = {"epsilon": "1", "clusters": 5, "rule": "eugkm", "size": {"declared": 10_000_000}}
+    release = curator_call(server, key, "POST", "/v1/datasets/wide/releases", json=terms)
+    assert release["plan"]["grid"]["cells"] == 1_000_000
+    headers = {"Content-Type": "text/csv"}
+    curator_call(server, key, "PUT", f"/v1/releases/{release['id']}/records", content=people(20_000), headers=headers)
+    return str(release["id"])
