@@ -12,6 +12,7 @@ import numpy as np
 from app.answers import Prepared, Question
 from core.errors import InvalidQuery
 from core.queries.boxes import Box, Range
+from core.queries.clustering import Choice, Method
 from core.queries.clusters import Clusters, assign, find_clusters, scan
 from core.queries.denoise import CountsKind
 from core.queries.estimates import Estimate
@@ -152,13 +153,14 @@ def ask_moments(level: float) -> Question:
     return Question("moments", {"level": level}, answer)
 
 
-def ask_clusters(k: int, level: float, seed: int) -> Question:
+def ask_clusters(k: int, level: float, seed: int, method: Method) -> Question:
     """k clusters with what noise leaves certain about them."""
 
     def answer(prepared: Prepared) -> Mapping[str, Any]:
-        return _clusters(prepared, find_clusters(prepared.synopsis, k, level=level, seed=seed))
+        return _clusters(prepared, find_clusters(prepared.synopsis, k, level=level, seed=seed, method=method))
 
-    return Question("clusters", {"k": k, "level": level, "seed": seed}, answer, costly=True)
+    parameters = {"k": k, "level": level, "seed": seed, "method": method.value}
+    return Question("clusters", parameters, answer, costly=True)
 
 
 def _clusters(prepared: Prepared, found: Clusters) -> Mapping[str, Any]:
@@ -171,16 +173,23 @@ def _clusters(prepared: Prepared, found: Clusters) -> Mapping[str, Any]:
         "uncertainty": [
             {
                 "center": [_interval(interval) for interval in cluster.centre_intervals],
+                "region": [_interval(interval) for interval in cluster.region],
                 "size": _interval(cluster.size_interval),
+                "noise_probability": cluster.noise_probability,
             }
             for cluster in found.clusters
         ],
+        "merges": [{"clusters": merge.clusters, "probability": merge.probability} for merge in found.merges],
         "discretisation": {"center": half},
         "inertia": found.inertia,
         "stability": found.stability,
-        "method": "projected",
+        **_method(found.choice),
         "warnings": list(found.warnings),
     }
+
+
+def _method(choice: Choice) -> Mapping[str, str]:
+    return {"method": choice.method.value, "method_reason": choice.reason}
 
 
 def ask_scan(ks: str, seed: int) -> Question:
@@ -193,13 +202,14 @@ def ask_scan(ks: str, seed: int) -> Question:
         raise InvalidQuery(f"A scan goes upwards from 1 or more and takes at most {MAX_SCAN} values of k.")
 
     def answer(prepared: Prepared) -> Mapping[str, Any]:
-        lines = scan(prepared.synopsis, range(first, last + 1), seed=seed)
-        return {"scan": [{"k": line.k, "inertia": line.inertia, "stability": line.stability} for line in lines]}
+        found = scan(prepared.synopsis, range(first, last + 1), seed=seed)
+        lines = [{"k": line.k, "inertia": line.inertia, "stability": line.stability} for line in found.lines]
+        return {"scan": lines, **_method(found.choice)}
 
     return Question("scan", {"k": ks, "seed": seed}, answer, costly=True)
 
 
-def ask_assignment(points: Sequence[Sequence[float]], k: int, seed: int) -> Question:
+def ask_assignment(points: Sequence[Sequence[float]], k: int, seed: int, method: Method) -> Question:
     """Which of k centres is nearest to each of the analyst's own points?"""
 
     def answer(prepared: Prepared) -> Mapping[str, Any]:
@@ -207,11 +217,13 @@ def ask_assignment(points: Sequence[Sequence[float]], k: int, seed: int) -> Ques
         if any(len(point) != synopsis.domain.dimensions for point in points):
             names = ", ".join(synopsis.domain.names)
             raise InvalidQuery(f"Each point has one number for each attribute of the release: {names}.")
-        found = find_clusters(synopsis, k, level=0.95, seed=seed)
+        found = find_clusters(synopsis, k, level=0.95, seed=seed, method=method)
         labels = assign(synopsis, found, np.array(points, dtype=np.float64).reshape(-1, synopsis.domain.dimensions))
-        return {"labels": labels, "centers": [cluster.centre for cluster in found.clusters]}
+        centres = [cluster.centre for cluster in found.clusters]
+        return {"labels": labels, "centers": centres, **_method(found.choice)}
 
-    return Question("assign", {"k": k, "seed": seed, "points": len(points)}, answer)
+    parameters = {"k": k, "seed": seed, "method": method.value, "points": len(points)}
+    return Question("assign", parameters, answer)
 
 
 def _interval(interval: Interval) -> dict[str, float]:

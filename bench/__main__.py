@@ -1,18 +1,30 @@
-"""`python -m bench`: noise, k-means, counting, uploads, answers, dashboard and the paper's whole table, in one report.
+"""`python -m bench`: every figure of the README, from noise to clusters and the dashboard, in one report.
 
-Writes bench/out/report.md with its plots, and bench/out/paper.csv. Ten minutes or so on two idle cores, most of it for
-the paper's 216 entries; `python -m bench.paper --cells quick` does 36 of them.
+Writes bench/out/report.md with its plots, and CSV files beside it. An hour or so on two idle cores, most of it for the
+clusters of 50 datasets in the paper's 108 cells; `python -m bench.methods --cells quick --datasets 10` takes a minute.
 """
 
 from __future__ import annotations
 
-from bench import answers, counting, dashboard, kmeans, noise, paper, uploads
+from bench import (
+    answers,
+    counting,
+    coverage,
+    dashboard,
+    dimensions,
+    kmeans,
+    methods,
+    noise,
+    paper,
+    realdata,
+    uploads,
+)
 from bench.report import publish
 
 
 def main() -> None:
     """Everything, one after the other: timings share the machine with nothing of ours."""
-    modules = (noise, kmeans, counting, uploads, answers, dashboard, paper)
+    modules = (noise, kmeans, counting, uploads, answers, dashboard, paper, methods, realdata, coverage, dimensions)
     publish([section for module in modules for section in module.run()], "report")
 
 

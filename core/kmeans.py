@@ -73,19 +73,21 @@ def plus_plus(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np
 def lloyd(points: Floats, weights: Floats, centres: Floats) -> Floats:
     """Lloyd's algorithm on (restarts, k, d) centres, each restart until its assignment stands still.
 
-    Weights are one per point, or one per restart and point. A centre that attracts no weight stays where it is.
+    Points (n, d) and weights (n,) are those of all restarts; with one more axis in front, each restart has its own.
+    A centre that attracts no weight stays where it is.
     """
     centres = centres.copy()
-    weights = np.broadcast_to(weights, (len(centres), len(points)))
+    n, shared = points.shape[-2], points.ndim == 2
+    weights = np.broadcast_to(weights, (len(centres), n))
     active = np.arange(len(centres))
-    previous = np.full((len(centres), len(points)), -1, dtype=np.int64)
+    previous = np.full((len(centres), n), -1, dtype=np.int64)
     for _ in range(_MAX_ITERATIONS):
-        labels, _distances = nearest(points, centres[active])
+        labels, _distances = nearest(points if shared else points[active], centres[active])
         moved = (labels != previous).any(axis=1)
         active, labels = active[moved], labels[moved]
         if not len(active):
             break
-        centres[active] = _means(points, weights[active], labels, centres[active])
+        centres[active] = _means(points if shared else points[active], weights[active], labels, centres[active])
         previous = labels
     return centres
 
@@ -112,16 +114,16 @@ def _means(points: Floats, weights: Floats, labels: NDArray[np.int64], centres: 
         return totals.astype(np.float64, copy=False).reshape(restarts, k)
 
     weight = total(weights)
-    sums = np.stack([total(weights * points[:, axis]) for axis in range(d)], axis=-1)
+    sums = np.stack([total(weights * points[..., axis]) for axis in range(d)], axis=-1)
     held = weight > 0
     return np.where(held[..., None], sums / np.where(held, weight, 1.0)[..., None], centres)
 
 
 def _squared_distances(points: Floats, centre: Floats) -> Floats:
     """(restarts, n) squared distances of all points to one centre per restart."""
-    total = np.square(points[:, 0] - centre[:, 0, None])
-    for axis in range(1, points.shape[1]):
-        total += np.square(points[:, axis] - centre[:, axis, None])
+    total = np.square(points[..., 0] - centre[:, 0, None])
+    for axis in range(1, points.shape[-1]):
+        total += np.square(points[..., axis] - centre[:, axis, None])
     return total
 
 

@@ -12,6 +12,7 @@ from app.api.asking import Level, Seed, answer, documented, fresh_answer
 from app.api.releases import ReleaseId
 from app.auth import Asker
 from app.schemas import answers as wire
+from core.queries.clustering import Method
 from core.queries.denoise import CountsKind
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
@@ -86,9 +87,13 @@ async def clusters(
     k: Annotated[int, Query(description="How many clusters.")],
     level: Level = 0.95,
     seed: Seed = 0,
+    method: Annotated[
+        Method,
+        Query(description="Posterior mean, projected counts, or the paper's Lloyd; the answer says which served."),
+    ] = Method.POSTERIOR,
 ) -> Response:
     """Cluster the synopsis: centres in the attributes' own units, with what noise leaves certain about each."""
-    return await answer(request, caller, release_id, questions.ask_clusters(k, level, seed))
+    return await answer(request, caller, release_id, questions.ask_clusters(k, level, seed, method))
 
 
 @router.get("/clusters/scan", responses=documented(wire.ScanReply), response_class=Response)
@@ -106,4 +111,5 @@ async def scan(
 @router.post("/clusters/assign", responses=documented(wire.AssignReply), response_class=Response)
 async def assign(request: Request, caller: Asker, release_id: ReleaseId, body: wire.AssignBody) -> Response:
     """Tell which of k centres is nearest to each of your own points."""
-    return await fresh_answer(request, caller, release_id, questions.ask_assignment(body.points, body.k, body.seed))
+    question = questions.ask_assignment(body.points, body.k, body.seed, body.method)
+    return await fresh_answer(request, caller, release_id, question)

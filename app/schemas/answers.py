@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, FiniteFloat
 from app.questions import MAX_BOXES
 from app.schemas.base import Body
 from app.schemas.orders import GridReply
+from core.queries.clustering import Method
 
 MAX_POINTS = 100_000
 Level = Annotated[float, Field(gt=0, lt=1)]
@@ -30,6 +31,7 @@ class AssignBody(Body):
     points: Annotated[list[list[FiniteFloat]], Field(max_length=MAX_POINTS)]
     k: Annotated[int, Field(ge=1)]
     seed: Seed = 0
+    method: Method = Method.POSTERIOR
 
 
 class AnswerReply(BaseModel):
@@ -182,10 +184,23 @@ class MomentsReply(AnswerReply):
 
 
 class ClusterUncertainty(BaseModel):
-    """What noise leaves certain of one cluster: an interval for each coordinate of its centre, and for its size."""
+    """What noise leaves certain of one cluster: an interval for each coordinate of its centre, and for its size.
+
+    Those of `region` hold for all coordinates together. `noise_probability`, that next to no rows are there, is null
+    for methods without a model of the counts.
+    """
 
     center: list[IntervalReply]
+    region: list[IntervalReply]
     size: IntervalReply
+    noise_probability: float | None
+
+
+class MergeReply(BaseModel):
+    """Two clusters, counted from 0, and the probability that the rows have one centre for both."""
+
+    clusters: list[int]
+    probability: float
 
 
 class CentreShift(BaseModel):
@@ -201,10 +216,12 @@ class ClustersReply(AnswerReply):
     centers: list[list[float]]
     sizes: list[float]
     uncertainty: list[ClusterUncertainty]
+    merges: list[MergeReply]
     discretisation: CentreShift
     inertia: float
     stability: float
-    method: str
+    method: Method
+    method_reason: str
     warnings: list[str]
 
 
@@ -220,6 +237,8 @@ class ScanReply(AnswerReply):
     """Inertia and stability for each k."""
 
     scan: list[ScanLineReply]
+    method: Method
+    method_reason: str
 
 
 class AssignReply(AnswerReply):
@@ -227,6 +246,8 @@ class AssignReply(AnswerReply):
 
     labels: list[int]
     centers: list[list[float]]
+    method: Method
+    method_reason: str
 
 
 class SynopsisReply(AnswerReply):

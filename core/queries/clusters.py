@@ -1,4 +1,4 @@
-"""Clusters of a synopsis: weighted k-means on cell centres, with what the noise leaves certain about each centre.
+"""Clusters of a synopsis: k centres, with what the noise leaves certain about each.
 
 Everything is chosen by the noisy counts alone, never by a second look at rows: there are none.
 """
@@ -10,63 +10,73 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.budget import Epsilon
 from core.errors import InvalidQuery
-from core.kmeans import kmeans, lloyd, nearest
-from core.queries.denoise import nonnegative
-from core.queries.moments import ratio_interval
+from core.kmeans import nearest
+from core.queries.cluster_certainty import Merge, centre_intervals, certainty
+from core.queries.clustering import Choice, Method, labels_of, place
+from core.queries.listed import ListedCells, Weighed
 from core.queries.uncertainty import Floats, Interval, around, equal_radius
-from core.randomness import seeded
 from core.synopsis import Synopsis
 
 MAX_CLUSTERS = 256
-_WORK = 2 * 10**7  # cells x clusters x restarts: what one answer may cost
-_REDRAWS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """A centre in the attributes' own units, the noisy number of rows nearest to it, and what noise leaves certain.
 
-    The intervals are for the mean and the number of the gridded rows in this centre's region: the cells nearest to it.
+    Each of `centre_intervals` holds by itself; those of `region` hold all together, so that they are a box for the
+    centre. core.queries.cluster_certainty tells what they cover. The size is that of the centre's cells, a raw sum with
+    its exact interval. `noise_probability` is None for methods that have no model of what is noise.
     """
 
     centre: tuple[float, ...]
     centre_intervals: tuple[Interval, ...]
+    region: tuple[Interval, ...]
     size: float
     size_interval: Interval
+    noise_probability: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """k clusters, the largest first; `inertia` is the weighted sum of squares in [-1, 1]^d on non-negative counts.
+    """k clusters, the largest first; `inertia` is the weighted sum of squares in [-1, 1]^d that the method minimised.
 
-    `stability` is the share of rows that stay in their cluster when noise of the same size is added once more: 1 where
-    the clusters are those of the data, about 1/k where they are those of the noise.
+    `stability` is the share of rows that stay in their cluster under other counts that the noise allows: 1 where the
+    clusters are those of the data, towards 1/k where they are those of the noise.
     """
 
     clusters: tuple[Cluster, ...]
+    choice: Choice
+    merges: tuple[Merge, ...]
     inertia: float
     stability: float
     seed: int
     warnings: tuple[str, ...]
 
 
-def find_clusters(synopsis: Synopsis, k: int, *, level: float, seed: int) -> Clusters:
-    """The best of several runs of k-means, by the noisy objective; the same again for the same seed."""
+def find_clusters(
+    synopsis: Synopsis, k: int, *, level: float, seed: int, method: Method = Method.POSTERIOR
+) -> Clusters:
+    """k clusters by a method, or by the one that serves in its place; the same again for the same seed."""
     _require(synopsis, k)
-    cells = synopsis.grid.centres()
-    weights = _weights(synopsis.counts)
-    found = kmeans(cells, weights, k, restarts=_restarts(weights, k), rng=seeded(seed))
-    labels = nearest(cells, found.centres[None])[0][0]
-    order = np.argsort(-found.sizes, kind="stable")
+    placed = place(synopsis, k, method, seed=seed)
+    known = certainty(synopsis, placed, seed=seed)
+    labels = labels_of(placed.cells, placed.centres)
+    cells, counts = synopsis.domain.from_unit(placed.cells), placed.counts
+    errors = [None] * k if known.errors is None else list(known.errors)
     clusters = tuple(
-        _describe(synopsis, cells, np.flatnonzero(labels == i), found.centres[i], level) for i in order.tolist()
+        _describe(
+            synopsis, counts[labels == i], cells[labels == i], placed.centres[i], errors[i], known.noise[i], level
+        )
+        for i in range(k)
     )
     return Clusters(
         clusters=clusters,
-        inertia=found.inertia,
-        stability=_stability(synopsis, cells, weights, found.centres, seed),
+        choice=placed.choice,
+        merges=known.merges,
+        inertia=placed.inertia,
+        stability=known.stability,
         seed=seed,
         warnings=tuple(_warnings(synopsis, clusters)),
     )
@@ -81,17 +91,23 @@ class ScanLine:
     stability: float
 
 
-def scan(synopsis: Synopsis, ks: range, *, seed: int) -> tuple[ScanLine, ...]:
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One line for each k, and how they were had."""
+
+    lines: tuple[ScanLine, ...]
+    choice: Choice
+
+
+def scan(synopsis: Synopsis, ks: range, *, seed: int) -> Scan:
     """Inertia and stability for several k: look for the last k that is stable."""
-    cells = synopsis.grid.centres()
-    weights = _weights(synopsis.counts)
     lines = []
     for k in ks:
         _require(synopsis, k)
-        found = kmeans(cells, weights, k, restarts=_restarts(weights, k), rng=seeded(seed))
-        stability = _stability(synopsis, cells, weights, found.centres, seed)
-        lines.append(ScanLine(k=k, inertia=found.inertia, stability=stability))
-    return tuple(lines)
+        placed = place(synopsis, k, Method.PROJECTED, seed=seed)
+        stability = certainty(synopsis, placed, seed=seed).stability
+        lines.append(ScanLine(k=k, inertia=placed.inertia, stability=stability))
+    return Scan(tuple(lines), Choice(Method.PROJECTED, "A scan tries many k, and this method takes milliseconds each."))
 
 
 def assign(synopsis: Synopsis, clusters: Clusters, points: Floats) -> NDArray[np.int64]:
@@ -109,55 +125,42 @@ def _require(synopsis: Synopsis, k: int) -> None:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
 
 
-def _weights(counts: NDArray[np.int64]) -> Floats:
-    weights = nonnegative(counts)
-    return weights if weights.any() else np.ones(len(weights))
-
-
-def _restarts(weights: Floats, k: int) -> int:
-    """10 + 2k: four times as many lower the inertia by less than 2 % on the paper's grids; fewer on large ones."""
-    return int(np.clip(_WORK // (np.count_nonzero(weights) * k), 1, 10 + 2 * k))
-
-
-def _describe(synopsis: Synopsis, cells: Floats, region: NDArray[np.int64], centre: Floats, level: float) -> Cluster:
-    domain, epsilon = synopsis.domain, synopsis.histogram_epsilon
-    counts = synopsis.counts[region].astype(np.float64)
-    own = domain.from_unit(centre[None])[0]
-    places = domain.from_unit(cells[region])
-    intervals = tuple(
-        _with_centre(ratio_interval(epsilon, counts, places[:, x], level, bounds=(a.lower, a.upper)), float(own[x]))
-        for x, a in enumerate(domain.attributes)
-    )
-    size = float(counts.sum())
-    reach = equal_radius(epsilon, level, len(region))
+def _describe(
+    synopsis: Synopsis,
+    counts: Floats,
+    places: Floats,
+    centre: Floats,
+    error: Floats | None,
+    noise_probability: float | None,
+    level: float,
+) -> Cluster:
+    together = 1.0 - (1.0 - level) / len(centre)  # a union bound over the attributes
     return Cluster(
-        centre=tuple(own.tolist()),
-        centre_intervals=intervals,
-        size=size,
-        size_interval=around(size, reach, level),
+        centre=tuple(synopsis.domain.from_unit(centre[None])[0].tolist()),
+        centre_intervals=centre_intervals(synopsis, counts, places, centre, error, level),
+        region=centre_intervals(synopsis, counts, places, centre, error, together),
+        size=float(counts.sum()),
+        size_interval=_size_interval(synopsis, counts, level),
+        noise_probability=noise_probability,
     )
 
 
-def _with_centre(interval: Interval, centre: float) -> Interval:
-    """The interval, widened where the centre (of non-negative counts) lies outside that of the raw counts."""
-    return Interval(level=interval.level, low=min(interval.low, centre), high=max(interval.high, centre))
+def _size_interval(synopsis: Synopsis, counts: Floats, level: float) -> Interval:
+    """For the rows in the cells of a region, from its noisy counts; of a thresholded release, its listed ones.
 
-
-def _stability(synopsis: Synopsis, cells: Floats, weights: Floats, centres: Floats, seed: int) -> float:
-    labels = nearest(cells, centres[None])[0]
-    rng = seeded(seed)
-    noises = (_public_noise(synopsis.histogram_epsilon, len(cells), rng) for _ in range(_REDRAWS))
-    shaken = np.stack([_weights(synopsis.counts + noise) for noise in noises])
-    moved = lloyd(cells, shaken, np.repeat(centres[None], _REDRAWS, axis=0))
-    again, _distances = nearest(cells, moved)
-    return float(((again == labels) * weights).sum() / (_REDRAWS * weights.sum()))
-
-
-def _public_noise(epsilon: Epsilon, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Noise of the released law from a public seed: it protects nobody, it only shows what noise can do."""
-    p = -np.expm1(-float(epsilon))
-    noise: NDArray[np.int64] = rng.geometric(p, size) - rng.geometric(p, size)
-    return noise
+    There the region's other cells are not known one by one. So the number is at least what the listed ones are certain
+    to hold, and at most all rows less what the listed cells of the others are certain to hold, as if each set had the
+    whole grid's chances of false cells: four statements, a quarter of the error each at most.
+    """
+    if synopsis.cells is None:
+        return around(float(counts.sum()), equal_radius(synopsis.histogram_epsilon, level, len(counts)), level)
+    listed, each = ListedCells(synopsis), 1.0 - (1.0 - level) / 2
+    sums = np.array([counts.sum(), synopsis.counts.sum() - counts.sum()], dtype=np.float64)
+    number = np.array([len(counts), len(synopsis.counts) - len(counts)], dtype=np.float64)
+    everywhere = np.full(2, float(synopsis.grid.cell_count))
+    both = Weighed(sums=sums, listed=number, listed_squares=number, cells=everywhere, squares=everywhere)
+    own, others = listed.bounds(both, each)[0].tolist()
+    return Interval(level=level, low=own, high=max(own, listed.rows(each)[1] - others))
 
 
 def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:
@@ -165,7 +168,14 @@ def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:
     found = []
     if not planned / 2 <= k <= 2 * planned:
         found.append(f"The grid was planned for {planned} clusters; {k} may be too few or too many for its cells.")
+    if synopsis.cells is not None:
+        found.append(
+            "Only cells that reach the threshold are listed: centres and their intervals are those of the listed."
+        )
     lost = sum(cluster.size_interval.low <= 0.0 for cluster in clusters)
     if lost:
         found.append(f"{lost} of {k} clusters cannot be told from noise: their size may be zero.")
+    doubtful = sum((cluster.noise_probability or 0.0) > 0.5 for cluster in clusters)
+    if doubtful:
+        found.append(f"{doubtful} of {k} clusters are more likely than not only noise: next to no rows may be there.")
     return found

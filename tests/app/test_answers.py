@@ -18,6 +18,7 @@ from app import questions
 from app.answers import Published
 from app.auth import Role, issue_key
 from app.questions import ask_clusters
+from core.queries.clustering import Method
 from core.queries.clusters import find_clusters
 from tests.support.api import ATTRIBUTES, Api
 
@@ -148,7 +149,7 @@ def test_the_first_stored_answer_wins(desk: Desk) -> None:
     desk.api.forget_answers()
     assert desk.get("clusters?k=4").json() == {"first": "stored"}
     digest = desk.api.analyst("GET", f"/v1/releases/{desk.release}").json()["synopsis"]["digest"]
-    key = ask_clusters(4, 0.95, 0).key(Published(desk.release, "city", digest))
+    key = ask_clusters(4, 0.95, 0, Method.POSTERIOR).key(Published(desk.release, "city", digest))
     assert desk.get("clusters?k=4").headers["etag"] == f'"{key}"'
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.queries.boxes import Range
+from core.queries.clustering import Method
 from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import CountsKind
 from core.queries.estimates import Estimate, Moments
@@ -116,7 +117,7 @@ def test_cluster_intervals_cover(epsilon: str, m: int) -> None:
     cells, counts = DOMAIN.from_unit(exact.grid.centres()), exact.counts.astype(float)
     draws, centre_hits, size_hits = 100, 0, 0
     for release in noisy(exact, epsilon, draws):
-        found = find_clusters(release, 4, level=LEVEL, seed=0)
+        found = find_clusters(release, 4, level=LEVEL, seed=0, method=Method.PROJECTED)
         labels = assign(release, found, cells)
         for i, cluster in enumerate(found.clusters):
             region = labels == i

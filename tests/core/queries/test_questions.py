@@ -108,7 +108,7 @@ def test_k_has_bounds() -> None:
             find_clusters(synopsis, k, level=0.95, seed=0)
     with pytest.raises(InvalidQuery):
         scan(synopsis, range(8, 11), seed=0)
-    assert [line.k for line in scan(synopsis, range(1, 4), seed=0)] == [1, 2, 3]
+    assert [line.k for line in scan(synopsis, range(1, 4), seed=0).lines] == [1, 2, 3]
 
 
 def test_ten_starts_and_two_for_each_cluster_are_enough() -> None:

@@ -1,0 +1,178 @@
+"""How often the intervals of cluster centres hold, on data of the model's kind and on others.
+
+`python -m bench.coverage [--draws 20]`. Level 95 %, three targets: the mean of the gridded rows in the centre's cells
+(`gridded`), that of the rows nearest to the centre (`rows`), and the centre that Lloyd on the rows reaches from the
+answer's (`Lloyd`). `box` is the region against `rows`; `sizes` the numbers of rows in a centre's cells; `noise` the
+mean probability that a cluster is only noise, beside the share that are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from multiprocessing import Pool
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.progress import track
+
+from bench.published import Floats, Setting, dataset
+from bench.realsets import real_sets
+from bench.report import Section, publish
+from bench.synopses import released
+from core.histogram import count
+from core.kmeans import lloyd, nearest
+from core.queries.cluster_certainty import noise_floor
+from core.queries.clustering import labels_of
+from core.queries.clusters import Clusters, find_clusters
+from core.queries.uncertainty import Interval
+from core.records import OutOfRange, take_in
+from core.synopsis import Synopsis
+
+LEVEL = 0.95
+EPSILONS = ("0.1", "0.3", "1")
+
+
+class World(NamedTuple):
+    """Rows by a name, and the number of clusters asked of them."""
+
+    name: str
+    on_model: bool
+    K: int
+
+
+class Hits(NamedTuple):
+    """What held in one release: shares of coordinates, boxes and sizes; noise expected and found; median width."""
+
+    gridded: float
+    rows: float
+    lloyd: float
+    box: float
+    size: float
+    noise_said: float
+    noise_found: float
+    width: float
+
+
+WORLDS = (
+    World("packed Gaussians, d = 2", True, 4),
+    World("packed Gaussians, d = 3", True, 8),
+    World("overlapping Gaussians", True, 5),
+    World("heavy tails", False, 5),
+    World("boxes", False, 4),
+    World("one skewed heap", False, 4),
+    World("ring", False, 6),
+    World("iris petals", False, 3),
+    World("tumours, radius and texture", False, 4),
+    World("digits, 2 components", False, 10),
+)
+
+
+def rows_of(world: World, seed: int) -> Floats:
+    """The rows of a world; real ones are always the same."""
+    real = [one.points for one in real_sets() if one.name == world.name]
+    if real:
+        return real[0]
+    if world.name.startswith("packed"):
+        return dataset(Setting(world.K, 800, int(world.name[-1])), 1000 + seed)
+    return np.clip(_drawn(world, np.random.default_rng([seed, world.K]), 1500), -1, 1)
+
+
+def _drawn(world: World, rng: np.random.Generator, n: int) -> Floats:
+    K = world.K
+    middles, own = rng.uniform(-0.8, 0.8, (K, 2)), rng.integers(K, size=n)
+    match world.name:
+        case "overlapping Gaussians":
+            return middles[own] + 0.15 * rng.normal(size=(n, 2))
+        case "heavy tails":
+            return middles[own] + 0.06 * rng.standard_t(2.5, size=(n, 2))
+        case "boxes":
+            return middles[own] + rng.uniform(0.05, 0.3, (K, 2))[own] * rng.uniform(-1, 1, (n, 2))
+        case "one skewed heap":
+            return rng.gamma(1.2, 0.25, size=(n, 2)) - 1
+        case _:  # a ring
+            angles = rng.uniform(0, 2 * np.pi, n)
+            return 0.7 * np.stack([np.cos(angles), np.sin(angles)], axis=1) + 0.05 * rng.normal(size=(n, 2))
+
+
+def holds(interval: Interval, truth: float) -> bool:
+    """Whether it does, rounding aside."""
+    return interval.low - 1e-9 <= truth <= interval.high + 1e-9
+
+
+def measure(task: tuple[World, str, int]) -> Hits:
+    """One release of one world."""
+    world, epsilon, seed = task
+    points = rows_of(world, seed)
+    rng = np.random.default_rng([seed, WORLDS.index(world), round(1000 * float(epsilon))])
+    synopsis = released(points, epsilon=epsilon, clusters=world.K, declared=True, rng=rng)
+    return judge(synopsis, points, find_clusters(synopsis, world.K, level=LEVEL, seed=seed))
+
+
+def judge(synopsis: Synopsis, points: Floats, found: Clusters) -> Hits:
+    """The answer beside the rows, whose bounds are -1 and 1."""
+    centres = np.array([cluster.centre for cluster in found.clusters])
+    k, cells = len(centres), synopsis.grid.centres()
+    counts = count(take_in(points, synopsis.domain, OutOfRange.CLIP).records, synopsis.grid).cells
+    labels = labels_of(cells, centres)
+    sizes = np.bincount(labels, weights=counts, minlength=k)
+    floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))
+    own = nearest(points, centres[None])[0][0]
+    rows = _means(points, np.ones(len(points)), own, centres)
+    intervals = [cluster.centre_intervals for cluster in found.clusters]
+    regions = [cluster.region for cluster in found.clusters]
+    return Hits(
+        gridded=float(_held(intervals, _means(cells, counts, labels, centres)).mean()),
+        rows=float(_held(intervals, rows).mean()),
+        lloyd=float(_held(intervals, lloyd(points, np.ones(len(points)), centres[None])[0]).mean()),
+        box=float(_held(regions, rows).all(axis=1).mean()),
+        size=float(np.mean([holds(c.size_interval, sizes[i]) for i, c in enumerate(found.clusters)])),
+        noise_said=float(np.mean([c.noise_probability or 0.0 for c in found.clusters])),
+        noise_found=float((sizes < floor).mean()),
+        width=float(np.median([one.high - one.low for several in intervals for one in several])),
+    )
+
+
+def _held(intervals: Sequence[Sequence[Interval]], truth: Floats) -> NDArray[np.bool_]:
+    return np.array(
+        [[holds(one, t) for one, t in zip(*pair, strict=True)] for pair in zip(intervals, truth, strict=True)]
+    )
+
+
+def _means(points: Floats, weights: Floats, labels: NDArray[np.int64], centres: Floats) -> Floats:
+    """The weighted mean of the points of each label; the centre itself where there are none."""
+    masses = [weights * (labels == i) for i in range(len(centres))]
+    return np.array([m @ points / m.sum() if m.any() else c for m, c in zip(masses, centres, strict=True)])
+
+
+def run(draws: int = 20, processes: int | None = None) -> list[Section]:
+    """Coverage of every world at every epsilon; data and noise are drawn anew each time."""
+    tasks = [(world, epsilon, seed) for world in WORLDS for epsilon in EPSILONS for seed in range(draws)]
+    with Pool(processes or os.cpu_count()) as pool:
+        found = list(track(pool.imap(measure, tasks, chunksize=4), "coverage of centres", total=len(tasks)))
+    rows = []
+    for start in range(0, len(tasks), draws):
+        world, epsilon, _seed = tasks[start]
+        each = np.array(found[start : start + draws])
+        mean, error = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(draws)
+        shares = [f"{100 * mean[i]:.1f} ± {100 * error[i]:.1f}" for i in range(5)]
+        kind = "model" if world.on_model else "other"
+        rows.append([world.name, kind, epsilon, *shares, f"{mean[5]:.2f} / {mean[6]:.2f}", f"{mean[7]:.2f}"])
+    remarks = [f"{draws} releases a line, each of other rows where rows are simulated; s.e. between releases."]
+    header = ["rows", "kind", "eps", "gridded", "rows", "Lloyd", "box", "sizes", "noise said / found", "width"]
+    return [Section(f"Coverage of centres at {100 * LEVEL:.0f} %, in %", remarks, header, rows)]
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Coverage of the intervals of cluster centres.")
+    parser.add_argument("--draws", type=int, default=20, help="releases for each line")
+    parser.add_argument("--processes", type=int, default=None, help="at once; all cores unless told")
+    options = parser.parse_args()
+    publish(run(options.draws, options.processes), "coverage")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""What the noise leaves certain of a clustering: intervals and regions of centres, stability, noise and merges.
+
+*Exactly, whatever the data.* A centre's region is the cells nearest to it. The mean of the gridded rows in it is a
+ratio of noisy sums, and `ratio_interval` covers it at its level.
+
+*By the model.* Each sample of the posterior is a set of rows that may be behind the counts. Lloyd on them, from the
+answer's centres, tells where those rows would have the centre. The root mean square of the way from the answer's
+centre is its standard error, and the interval reaches STRETCH normal radii of it: no model is true to the letter.
+
+An answer's interval is the union of both. What it covers at its level (bench/coverage.py; 95 % and more of the time):
+
+- the mean of the gridded rows in the region, always: the first part alone does that;
+- the mean of the rows nearest to the centre, seen to hold on data of the model's kind and on others. Where rows heap up
+  inside a cell, at a bound for instance, add the answer's `discretisation`;
+- where there are clusters to be found, the centre to which Lloyd on the rows would go from the answer's. Rows that form
+  no clusters (a ring, a cloud) can be cut in many ways, nearly as good as one another; there Lloyd on the rows leaves
+  these intervals more often than the level says, and no interval around one cut could tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from core.budget import Epsilon
+from core.kmeans import lloyd, nearest
+from core.noise import standard_deviation
+from core.queries.clustering import Placed, labels_of, positive
+from core.queries.denoise import nonnegative
+from core.queries.moments import ratio_interval
+from core.queries.posterior import Draws
+from core.queries.size import best_size
+from core.queries.uncertainty import Floats, Interval
+from core.randomness import seeded
+from core.synopsis import Synopsis
+
+STRETCH = 2.0
+_REDRAWS = 8
+_OFTEN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two clusters, by number, and the share of samples whose own best clustering has one centre for both."""
+
+    clusters: tuple[int, int]
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certainty:
+    """For each centre its standard error along each axis of [-1, 1]^d and the probability that it is only noise.
+
+    Only noise is a cluster with fewer rows than noise alone would show in its region in one case of twenty, or with
+    less than a quarter of an even share where that is the smaller, or with none. Without samples of a posterior there
+    is neither, and no merges.
+    """
+
+    errors: Floats | None
+    noise: tuple[float | None, ...]
+    merges: tuple[Merge, ...]
+    stability: float
+
+
+def certainty(synopsis: Synopsis, placed: Placed, *, seed: int) -> Certainty:
+    """From samples of the posterior where there are some, else from noise added once more."""
+    centres, draws = placed.centres, placed.draws
+    if draws is None:
+        return Certainty(None, (None,) * len(centres), (), _shaken(synopsis, placed, seed))
+    moved = lloyd(draws.places, draws.counts, np.repeat(centres[None], len(draws.counts), axis=0))
+    return Certainty(
+        errors=np.sqrt(np.square(moved - centres).mean(axis=0)),
+        noise=tuple(_noise(synopsis, placed, draws)),
+        merges=_merges(centres, _own_clusterings(draws, moved)),
+        stability=_stays(placed, moved),
+    )
+
+
+def centre_intervals(
+    synopsis: Synopsis, counts: Floats, places: Floats, centre: Floats, error: Floats | None, level: float
+) -> tuple[Interval, ...]:
+    """For each attribute, in its own units: the union of the region's exact interval and of the model's.
+
+    `counts` and `places` are those of the region's cells, places in the attributes' own units.
+    """
+    domain = synopsis.domain
+    own = domain.from_unit(centre[None])[0]
+    reach = np.zeros(len(own)) if error is None else STRETCH * ndtri(0.5 + level / 2) * error * domain.width / 2
+    intervals = []
+    for x, attribute in enumerate(domain.attributes):
+        bounds = (attribute.lower, attribute.upper)
+        exact = ratio_interval(synopsis.histogram_epsilon, counts, places[:, x], level, bounds=bounds)
+        low, high = np.clip([own[x] - reach[x], own[x] + reach[x]], *bounds).tolist()
+        intervals.append(Interval(level=level, low=min(exact.low, low), high=max(exact.high, high)))
+    return tuple(intervals)
+
+
+def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:
+    """The rows below which a region of so many cells counts as only noise."""
+    reach = float(ndtri(0.95)) * standard_deviation(synopsis.histogram_epsilon) * np.sqrt(cells)
+    floor: Floats = np.maximum(np.minimum(reach, best_size(synopsis).rows / (4 * k)), 1.0)
+    return floor
+
+
+def _noise(synopsis: Synopsis, placed: Placed, draws: Draws) -> list[float]:
+    """The share of samples in which a region has fewer rows than its floor."""
+    k = len(placed.centres)
+    labels = labels_of(placed.cells, placed.centres)
+    floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))
+    return [float((draws.counts[:, labels == i].sum(axis=1) < floor[i]).mean()) for i in range(k)]
+
+
+def _own_clusterings(draws: Draws, moved: Floats) -> Floats:
+    """Of each sample the better of two clusterings: from the answer's centres, and from its own components."""
+    other = lloyd(draws.places, draws.counts, draws.mu)
+    squares = [(nearest(draws.places, run)[1] * draws.counts).sum(axis=1) for run in (moved, other)]
+    return np.where((squares[1] < squares[0])[:, None, None], other, moved)
+
+
+def _merges(centres: Floats, own: Floats) -> tuple[Merge, ...]:
+    """Pairs of centres that lie nearest to the same centre of a sample, in at least one sample of ten."""
+    k = len(centres)
+    labels = nearest(centres, own)[0]
+    shares = {(i, j): float((labels[:, i] == labels[:, j]).mean()) for i in range(k) for j in range(i + 1, k)}
+    often = sorted(((share, pair) for pair, share in shares.items() if share >= _OFTEN), key=lambda s: (-s[0], s[1]))
+    return tuple(Merge(clusters=pair, probability=share) for share, pair in often)
+
+
+def _stays(placed: Placed, moved: Floats) -> float:
+    """The share of rows whose centre has the same number before and after."""
+    before, after = nearest(placed.cells, placed.centres[None])[0], nearest(placed.cells, moved)[0]
+    return float(((before == after) * placed.weights).sum() / (len(moved) * placed.weights.sum()))
+
+
+def _shaken(synopsis: Synopsis, placed: Placed, seed: int) -> float:
+    """The share of rows that stay in their cluster when noise of the same law is added once more."""
+    cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
+    noises = (_public_noise(synopsis.histogram_epsilon, len(cells), rng) for _ in range(_REDRAWS))
+    shaken = np.stack([positive(nonnegative(counts + noise)) for noise in noises])
+    moved = lloyd(cells, shaken, np.repeat(placed.centres[None], _REDRAWS, axis=0))
+    return _stays(placed, moved)
+
+
+def _public_noise(epsilon: Epsilon, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Noise of the released law from a public seed: it protects nobody, it only shows what noise can do."""
+    p = -np.expm1(-float(epsilon))
+    noise: NDArray[np.int64] = rng.geometric(p, size) - rng.geometric(p, size)
+    return noise

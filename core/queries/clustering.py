@@ -1,0 +1,182 @@
+"""Three ways to place k centres on a synopsis, and which of them serves a question. None looks at rows: there are none.
+
+- `posterior`: k-means on the posterior mean of the counts under a mixture model (core.queries.posterior), unless the
+  counts themselves speak clearly against where it leads; then `projected`.
+- `projected`: k-means on the nearest non-negative counts with the same sum.
+- `lloyd`: the paper's. Weighted Lloyd on counts clipped at zero, ten starts at random cells, and the best run by the
+  noisy objective, since a release allows nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kmeans import kmeans, lloyd, nearest, plus_plus
+from core.noise import standard_deviation
+from core.queries.denoise import nonnegative
+from core.queries.posterior import Draws, by_cell, posterior
+from core.queries.size import best_size
+from core.queries.uncertainty import Floats
+from core.randomness import seeded
+from core.synopsis import Synopsis
+
+_WORK = 2 * 10**7  # cells x clusters x restarts: what k-means may cost
+_REFINED = 4
+# N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
+_ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
+_LLOYD_STARTS = 10
+# What the posterior was made for, and has the time for: three seconds on one core, whatever is asked.
+_MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 4096, 2**16, 2**15
+
+
+class Method(StrEnum):
+    """How centres are placed."""
+
+    POSTERIOR = "posterior"
+    PROJECTED = "projected"
+    LLOYD = "lloyd"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The method that serves a question, and why in a sentence."""
+
+    method: Method
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Centres in [-1, 1]^d, the largest first, on cells at their places with noisy counts and with weights.
+
+    Of a thresholded synopsis the cells are the listed ones. Of the posterior there are samples as well.
+    """
+
+    choice: Choice
+    cells: Floats
+    counts: Floats
+    centres: Floats
+    weights: Floats
+    inertia: float
+    draws: Draws | None = None
+
+
+def choose(synopsis: Synopsis, k: int, asked: Method) -> Choice:
+    """The method asked for, or `projected` for synopses that the posterior was not made for."""
+    if asked is not Method.POSTERIOR:
+        return Choice(asked, "This method was asked for.")
+    grid = synopsis.grid
+    cells = grid.cell_count
+    limits = (
+        (synopsis.cells is not None, "of this release only the cells above a threshold are known"),
+        (grid.cells_per_axis < 2, "a grid of a single cell leaves nothing to model"),
+        (k > _MOST_CLUSTERS, f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"),
+        (
+            cells > _MOST_CELLS or cells * 2**grid.dimensions > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT,
+            f"{cells:,} cells in {grid.dimensions} dimensions with {k} clusters take more time than it has",
+        ),
+    )
+    for beyond, why in limits:
+        if beyond:
+            return Choice(Method.PROJECTED, f"Projected counts serve instead of the posterior: {why}.")
+    return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
+
+
+def place(synopsis: Synopsis, k: int, asked: Method, *, seed: int) -> Placed:
+    """k centres by the method asked for, or by the one that serves instead; the same again for the same seed."""
+    choice = choose(synopsis, k, asked)
+    if choice.method is not Method.POSTERIOR:
+        return _by_counts(synopsis, k, choice, seed)
+    found = _by_posterior(synopsis, k, choice, seed)
+    if _signal(synopsis, k) < _ENOUGH_TO_JUDGE:
+        return found
+    contradicted = Choice(Method.PROJECTED, "Projected counts serve: the counts contradict the model's centres.")
+    other = _by_counts(synopsis, k, contradicted, seed)
+    return other if _doubt(synopsis, found.centres, other.centres) > _CONTRADICTION else found
+
+
+def _doubt(synopsis: Synopsis, centres: Floats, others: Floats) -> float:
+    """By how many standard deviations of its noise the raw objective prefers the others.
+
+    For given centres the weighted squares of the raw counts are an unbiased estimate of those of the gridded rows, and
+    the law of their noise is known. The others were fitted to these very counts, so that they are ahead by one or so
+    even where they are worse; with little signal this says nothing, with much of it model and counts should agree.
+    """
+    squares = nearest(synopsis.grid.centres(), np.stack([centres, others]))[1]
+    ahead = squares[0] - squares[1]
+    noise = standard_deviation(synopsis.histogram_epsilon) * float(np.sqrt(np.square(ahead).sum()))
+    return float((synopsis.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
+
+
+def _signal(synopsis: Synopsis, k: int) -> float:
+    """N epsilon / K."""
+    return best_size(synopsis).rows * float(synopsis.histogram_epsilon) / k
+
+
+def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
+    cells, counts = cells_of(synopsis)
+    rng = seeded(seed)
+    if choice.method is Method.PROJECTED:
+        weights = positive(nonnegative(synopsis.counts)) if len(synopsis.counts) else np.ones(1)
+        found = kmeans(cells, weights, k, restarts=restarts(weights, k), rng=rng)
+        order = np.argsort(-found.sizes, kind="stable")
+        return Placed(choice, cells, counts, found.centres[order], weights, found.inertia)
+    weights = positive(np.maximum(counts, 0.0))
+    starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(_LLOYD_STARTS)])]
+    centres, inertia = _best(cells, weights, lloyd(cells, weights, starts))
+    return Placed(choice, cells, counts, centres, weights, inertia)
+
+
+def positive(weights: Floats) -> Floats:
+    """The weights, or equal ones where all are zero."""
+    return weights if weights.any() else np.ones(len(weights))
+
+
+def restarts(weights: Floats, k: int) -> int:
+    """10 + 2k: four times as many lower the inertia by less than 2 % on the paper's grids; fewer on large ones."""
+    return int(np.clip(_WORK // (np.count_nonzero(weights) * k), 1, 10 + 2 * k))
+
+
+def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:
+    """The number of the centre nearest to each cell."""
+    labels: NDArray[np.int64] = nearest(cells, centres[None])[0][0]
+    return labels
+
+
+def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats]:
+    """Centres and noisy counts of all cells, or of the listed ones; of the middle where not one is listed."""
+    if synopsis.cells is not None and not len(synopsis.cells):
+        return np.zeros((1, synopsis.grid.dimensions)), np.zeros(1)
+    return synopsis.grid.centres(synopsis.cells), synopsis.counts.astype(np.float64)
+
+
+def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
+    """Many starts on the cells, each at the mean place of its rows; the best few are finished on the fine grid."""
+    rng, grid = seeded(seed), synopsis.grid
+    found = posterior(synopsis, k, rng=rng)
+    fine = found.fine.centres()
+    shares = by_cell(found.weights[None], grid)[0]
+    weights = shares.sum(axis=1)
+    places = np.stack(
+        [(shares * by_cell(fine[None, :, x], grid)[0]).sum(axis=1) / weights for x in range(grid.dimensions)], axis=1
+    )
+    many = int(np.clip(_WORK // (len(places) * k), 4, 20 + 4 * k))
+    centres = lloyd(places, weights, plus_plus(places, weights, k, restarts=many, rng=rng))
+    order = np.argsort((nearest(places, centres)[1] * weights).sum(axis=1), kind="stable")
+    heavy = found.weights > 1e-9 * found.weights.sum()
+    refined = lloyd(fine[heavy], found.weights[heavy], centres[order[:_REFINED]])
+    best, inertia = _best(fine[heavy], found.weights[heavy], refined)
+    return Placed(choice, *cells_of(synopsis), best, weights, inertia, found.draws)
+
+
+def _best(points: Floats, weights: Floats, runs: Floats) -> tuple[Floats, float]:
+    """Of several runs the one of least weighted squares: its centres, the heaviest first, and those squares."""
+    labels, distances = nearest(points, runs)
+    objectives = (distances * weights).sum(axis=1)
+    best = int(np.argmin(objectives))
+    sizes = np.bincount(labels[best], weights=weights, minlength=runs.shape[1])
+    return runs[best][np.argsort(-sizes, kind="stable")], float(objectives[best])
