@@ -89,7 +89,9 @@ async def clusters(
     seed: Seed = 0,
     method: Annotated[
         Method,
-        Query(description="Posterior mean, projected counts, or the paper's Lloyd; the answer says which served."),
+        Query(
+            description="What is clustered; the answer says what served, which may be another where this does not fit."
+        ),
     ] = Method.POSTERIOR,
 ) -> Response:
     """Cluster the synopsis: centres in the attributes' own units, with what noise leaves certain about each."""

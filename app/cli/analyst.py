@@ -147,7 +147,8 @@ def clusters(
     release: Release,
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many clusters.", show_default=False)],
     method: Annotated[
-        str | None, typer.Option(help="posterior, projected or lloyd.", show_default="the service's choice")
+        str | None,
+        typer.Option(help="posterior, projected, thresholded or lloyd.", show_default="the service's choice"),
     ] = None,
     level: Level = 0.95,
     seed: Seed = 0,

@@ -60,7 +60,7 @@ class Asking(Connected):
         seed: int | None = None,
         method: str | None = None,
     ) -> Clusters:
-        """k cluster centres with intervals; `method`: "posterior", "projected" or "lloyd", else the service chooses."""
+        """k cluster centres with intervals; `method`: one of those in the README, else the service chooses."""
         return Clusters.of(self._ask(release, "clusters", k=k, level=level, seed=seed, method=method))
 
     def scan_clusters(self, release: str, low: int, high: int, *, seed: int | None = None) -> Scan:

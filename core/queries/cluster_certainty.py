@@ -28,8 +28,7 @@ from scipy.special import ndtri
 from core.budget import Epsilon
 from core.kmeans import lloyd, nearest
 from core.noise import standard_deviation
-from core.queries.clustering import Placed, labels_of, positive
-from core.queries.denoise import nonnegative
+from core.queries.clustering import Placed, labels_of, weights_of
 from core.queries.moments import ratio_interval
 from core.queries.posterior import Draws
 from core.queries.size import best_size
@@ -139,8 +138,10 @@ def _shaken(synopsis: Synopsis, placed: Placed, seed: int) -> float:
     """The share of rows that stay in their cluster when noise of the same law is added once more."""
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
     noises = (_public_noise(synopsis.histogram_epsilon, len(cells), rng) for _ in range(_REDRAWS))
-    shaken = np.stack([positive(nonnegative(counts + noise)) for noise in noises])
-    moved = lloyd(cells, shaken, np.repeat(placed.centres[None], _REDRAWS, axis=0))
+    method = placed.choice.method
+    shaken = np.stack([weights_of(synopsis, method, (counts + noise).astype(np.float64)) for noise in noises])
+    heavy = (shaken > 0.0).any(axis=0)
+    moved = lloyd(cells[heavy], shaken[:, heavy], np.repeat(placed.centres[None], _REDRAWS, axis=0))
     return _stays(placed, moved)
 
 

@@ -1,8 +1,10 @@
-"""Three ways to place k centres on a synopsis, and which of them serves a question. None looks at rows: there are none.
+"""Four ways to place k centres on a synopsis, and which of them serves a question. None looks at rows: there are none.
 
 - `posterior`: k-means on the posterior mean of the counts under a mixture model (core.queries.posterior), unless the
   counts themselves speak clearly against where it leads; then `projected`.
 - `projected`: k-means on the nearest non-negative counts with the same sum.
+- `thresholded`: k-means on the cells that reach a threshold which few empty cells reach. Made for four and more
+  dimensions, where nearly all cells are empty and their noise together would outweigh the rows.
 - `lloyd`: the paper's. Weighted Lloyd on counts clipped at zero, ten starts at random cells, and the best run by the
   noisy objective, since a release allows nothing else.
 """
@@ -17,11 +19,13 @@ from numpy.typing import NDArray
 
 from core.kmeans import kmeans, lloyd, nearest, plus_plus
 from core.noise import standard_deviation
+from core.plan import THRESHOLDED_DIMENSIONS
 from core.queries.denoise import nonnegative
 from core.queries.posterior import Draws, by_cell, posterior
 from core.queries.size import best_size
 from core.queries.uncertainty import Floats
 from core.randomness import seeded
+from core.survivors import least_threshold
 from core.synopsis import Synopsis
 
 _WORK = 2 * 10**7  # cells x clusters x restarts: what k-means may cost
@@ -38,6 +42,7 @@ class Method(StrEnum):
 
     POSTERIOR = "posterior"
     PROJECTED = "projected"
+    THRESHOLDED = "thresholded"
     LLOYD = "lloyd"
 
 
@@ -66,13 +71,18 @@ class Placed:
 
 
 def choose(synopsis: Synopsis, k: int, asked: Method) -> Choice:
-    """The method asked for, or `projected` for synopses that the posterior was not made for."""
+    """The method asked for, or the one that serves synopses which the posterior was not made for."""
     if asked is not Method.POSTERIOR:
         return Choice(asked, "This method was asked for.")
     grid = synopsis.grid
     cells = grid.cell_count
+    if synopsis.cells is not None:
+        return Choice(Method.THRESHOLDED, "Of this release only the cells that reach its threshold are known.")
+    if grid.dimensions >= THRESHOLDED_DIMENSIONS:
+        return Choice(
+            Method.THRESHOLDED, "From four attributes on, few cells hold rows: those that stand out are clustered."
+        )
     limits = (
-        (synopsis.cells is not None, "of this release only the cells above a threshold are known"),
         (grid.cells_per_axis < 2, "a grid of a single cell leaves nothing to model"),
         (k > _MOST_CLUSTERS, f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"),
         (
@@ -120,15 +130,27 @@ def _signal(synopsis: Synopsis, k: int) -> float:
 def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
     cells, counts = cells_of(synopsis)
     rng = seeded(seed)
-    if choice.method is Method.PROJECTED:
-        weights = positive(nonnegative(synopsis.counts)) if len(synopsis.counts) else np.ones(1)
+    weights = weights_of(synopsis, choice.method, counts)
+    if choice.method is not Method.LLOYD:
         found = kmeans(cells, weights, k, restarts=restarts(weights, k), rng=rng)
         order = np.argsort(-found.sizes, kind="stable")
         return Placed(choice, cells, counts, found.centres[order], weights, found.inertia)
-    weights = positive(np.maximum(counts, 0.0))
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(_LLOYD_STARTS)])]
     centres, inertia = _best(cells, weights, lloyd(cells, weights, starts))
     return Placed(choice, cells, counts, centres, weights, inertia)
+
+
+def weights_of(synopsis: Synopsis, method: Method, counts: Floats) -> Floats:
+    """What the cells of some noisy counts weigh for a method that goes by the counts alone."""
+    match method:
+        case Method.LLOYD:
+            return positive(np.maximum(counts, 0.0))
+        case Method.THRESHOLDED:
+            least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
+            kept = np.where(counts >= least, counts, 0.0)
+            if kept.any():
+                return kept
+    return positive(nonnegative(counts.astype(np.int64)))
 
 
 def positive(weights: Floats) -> Floats:

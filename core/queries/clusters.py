@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.errors import InvalidQuery
 from core.kmeans import nearest
 from core.queries.cluster_certainty import Merge, centre_intervals, certainty
-from core.queries.clustering import Choice, Method, labels_of, place
+from core.queries.clustering import Choice, Method, choose, labels_of, place
 from core.queries.listed import ListedCells, Weighed
 from core.queries.uncertainty import Floats, Interval, around, equal_radius
 from core.synopsis import Synopsis
@@ -101,13 +101,15 @@ class Scan:
 
 def scan(synopsis: Synopsis, ks: range, *, seed: int) -> Scan:
     """Inertia and stability for several k: look for the last k that is stable."""
+    method = choose(synopsis, ks[0], Method.POSTERIOR).method
+    quick = method if method is Method.THRESHOLDED else Method.PROJECTED
     lines = []
     for k in ks:
         _require(synopsis, k)
-        placed = place(synopsis, k, Method.PROJECTED, seed=seed)
+        placed = place(synopsis, k, quick, seed=seed)
         stability = certainty(synopsis, placed, seed=seed).stability
         lines.append(ScanLine(k=k, inertia=placed.inertia, stability=stability))
-    return Scan(tuple(lines), Choice(Method.PROJECTED, "A scan tries many k, and this method takes milliseconds each."))
+    return Scan(tuple(lines), Choice(quick, "A scan tries many k, and this method takes milliseconds each."))
 
 
 def assign(synopsis: Synopsis, clusters: Clusters, points: Floats) -> NDArray[np.int64]:
