@@ -8,7 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 # Root has no sandbox to step into, and a test asks nobody outside of this machine for anything.
@@ -21,6 +30,8 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+_PATIENCE = 120_000  # milliseconds: a busy machine is not a bug
+expect.set_options(timeout=_PATIENCE)
 
 
 @contextmanager
@@ -44,6 +55,7 @@ class Surfer:
     expected_statuses: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self.context.set_default_timeout(_PATIENCE)
         self.page = self.context.new_page()
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
