@@ -14,7 +14,6 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
-    Response,
     expect,
     sync_playwright,
 )
@@ -51,7 +50,6 @@ class Surfer:
     url: str
     page: Page = field(init=False)
     faults: list[str] = field(default_factory=list)
-    weights: dict[str, int] = field(default_factory=dict)
     expected_statuses: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -60,7 +58,6 @@ class Surfer:
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         self.page.on("request", self._request)
-        self.page.on("response", self._response)
 
     def _console(self, message: ConsoleMessage) -> None:
         # A refusal that a test asks for shows up as a resource that failed to load; that is the test's business.
@@ -71,10 +68,6 @@ class Surfer:
     def _request(self, request: Request) -> None:
         if not request.url.startswith((self.url + "/", "data:", f"blob:{self.url}/")):
             self.faults.append(f"request to {request.url}")
-
-    def _response(self, response: Response) -> None:
-        path = response.url.removeprefix(self.url)
-        self.weights[path] = int(response.headers.get("content-length", "0"))
 
     def go(self, path: str) -> Page:
         """Open a page of the service, and wait until its charts are drawn."""
