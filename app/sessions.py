@@ -84,11 +84,17 @@ def cookie_of(connection: HTTPConnection) -> str | None:
 
 
 def require_own_origin(connection: HTTPConnection) -> None:
-    """Refuse what a page of another site sent; clients that are no browser send neither header."""
-    site = connection.headers.get("sec-fetch-site")
-    origin = connection.headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc != connection.headers.get("host")
-    if foreign or site not in {None, "same-origin", "none"}:
+    """Refuse what a page of another site sent; clients that are no browser send neither header.
+
+    Sec-Fetch-Site is the browser's own word, but only over https or on this machine. Elsewhere Origin has to do, which
+    a proxy that does not pass Host on would make look foreign.
+    """
+    site, origin = connection.headers.get("sec-fetch-site"), connection.headers.get("origin")
+    if site is not None:
+        foreign = site not in {"same-origin", "none"}
+    else:
+        foreign = origin is not None and urlsplit(origin).netloc != connection.headers.get("host")
+    if foreign:
         raise ForgedRequest
 
 

@@ -17,7 +17,7 @@ from tests.support.server import Server, running_server
 
 DOCS = Path(__file__).parents[1] / "docs"
 SIZE = {"width": 1280, "height": 800}
-TALL = {"width": 1440, "height": 1150}
+TALL = {"width": 1440, "height": 1260}
 _MOST = 200_000  # bytes
 
 
@@ -32,8 +32,8 @@ def bike_trips(server: Server, key: str) -> str:
 
 
 def save(page: Page, name: str) -> None:
-    """A picture in few colours: flat surfaces need no more, and a README should load at once."""
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(colors=128)
+    """A picture of 256 colours: flat surfaces need no more, and a README should load at once."""
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(colors=256)
     DOCS.mkdir(exist_ok=True)
     picture.save(DOCS / name, optimize=True)
     weight = (DOCS / name).stat().st_size

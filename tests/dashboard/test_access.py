@@ -24,7 +24,6 @@ PAGES: list[tuple[str | None, str]] = [
     ("analyst", "/datasets/pilot"),
     ("analyst", "/releases/{one}"),
     ("analyst", "/releases/{two}"),
-    ("analyst", "/releases/{three}"),
     ("auditor", "/ledger"),
     ("auditor", "/datasets/survey-2026"),
     ("curator", "/register"),
@@ -39,7 +38,7 @@ PAGES: list[tuple[str | None, str]] = [
 def opened(window: Window, city: City, scheme: str, width: int) -> Callable[[str | None, str], Page]:
     """Pages by role and address, each role in a window of its own, everything on them unfolded."""
     windows: dict[str | None, Surfer] = {}
-    names = {"one": city.releases[1], "two": city.releases[2], "three": city.releases[3], "ordered": city.ordered}
+    names = {"one": city.releases[1], "two": city.releases[2], "ordered": city.ordered}
 
     def go(role: str | None, path: str) -> Page:
         if role not in windows:

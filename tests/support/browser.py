@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 # Root has no sandbox to step into, and a test asks nobody outside of this machine for anything.
@@ -21,6 +29,8 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+_PATIENCE = 120_000  # milliseconds: a busy machine is not a bug
+expect.set_options(timeout=_PATIENCE)
 
 
 @contextmanager
@@ -40,15 +50,14 @@ class Surfer:
     url: str
     page: Page = field(init=False)
     faults: list[str] = field(default_factory=list)
-    weights: dict[str, int] = field(default_factory=dict)
     expected_statuses: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self.context.set_default_timeout(_PATIENCE)
         self.page = self.context.new_page()
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         self.page.on("request", self._request)
-        self.page.on("response", self._response)
 
     def _console(self, message: ConsoleMessage) -> None:
         # A refusal that a test asks for shows up as a resource that failed to load; that is the test's business.
@@ -59,10 +68,6 @@ class Surfer:
     def _request(self, request: Request) -> None:
         if not request.url.startswith((self.url + "/", "data:", f"blob:{self.url}/")):
             self.faults.append(f"request to {request.url}")
-
-    def _response(self, response: Response) -> None:
-        path = response.url.removeprefix(self.url)
-        self.weights[path] = int(response.headers.get("content-length", "0"))
 
     def go(self, path: str) -> Page:
         """Open a page of the service, and wait until its charts are drawn."""

@@ -128,8 +128,9 @@ export class ClusterPanel {
       line.textContent = words;
       return line;
     });
-    const merges = (found.merges ?? []).map((merge) => (typeof merge === "string" ? merge : JSON.stringify(merge)));
-    const warnings = [...found.warnings, ...merges.map((words) => `Could be one: ${words}`)];
+    const merges = (found.merges ?? []).map(({ clusters, probability }) =>
+      `Clusters ${clusters.map((place) => place + 1).join(" and ")} may be one, with probability ${number(probability, 2)}.`);
+    const warnings = [...found.warnings, ...merges];
     if (warnings.length) {
       const list = document.createElement("ul");
       list.className = "warnings";

@@ -35,5 +35,5 @@ export function odds(epsilon) {
   const factor = Math.exp(epsilon);
   const half = 1 / (1 + Math.exp(-epsilon));
   return `Odds that one record is there can grow by a factor of at most ${number(factor)}: ` +
-    `from 50 % to at most ${half > 0.999 ? "over 99.9" : number(100 * half)} %.`;
+    `from 50\u00a0% to at most ${half > 0.999 ? "over 99.9" : number(100 * half)}\u00a0%.`;
 }
