@@ -70,7 +70,7 @@ def plus_plus(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np
     return centres
 
 
-def lloyd(points: Floats, weights: Floats, centres: Floats) -> Floats:
+def lloyd(points: Floats, weights: Floats, centres: Floats, *, iterations: int = _MAX_ITERATIONS) -> Floats:
     """Lloyd's algorithm on (restarts, k, d) centres, each restart until its assignment stands still.
 
     Points (n, d) and weights (n,) are those of all restarts; with one more axis in front, each restart has its own.
@@ -81,7 +81,7 @@ def lloyd(points: Floats, weights: Floats, centres: Floats) -> Floats:
     weights = np.broadcast_to(weights, (len(centres), n))
     active = np.arange(len(centres))
     previous = np.full((len(centres), n), -1, dtype=np.int64)
-    for _ in range(_MAX_ITERATIONS):
+    for _ in range(iterations):
         labels, _distances = nearest(points if shared else points[active], centres[active])
         moved = (labels != previous).any(axis=1)
         active, labels = active[moved], labels[moved]

@@ -28,7 +28,7 @@ from scipy.special import ndtri
 from core.budget import Epsilon
 from core.kmeans import lloyd, nearest
 from core.noise import standard_deviation
-from core.queries.clustering import Placed, labels_of, weights_of
+from core.queries.clustering import Placed, block_means, block_numbers, labels_of, weights_of
 from core.queries.moments import ratio_interval
 from core.queries.posterior import Draws
 from core.queries.size import best_size
@@ -128,21 +128,28 @@ def _merges(centres: Floats, own: Floats) -> tuple[Merge, ...]:
     return tuple(Merge(clusters=pair, probability=share) for share, pair in often)
 
 
-def _stays(placed: Placed, moved: Floats) -> float:
-    """The share of rows whose centre has the same number before and after."""
-    before, after = nearest(placed.cells, placed.centres[None])[0], nearest(placed.cells, moved)[0]
-    return float(((before == after) * placed.weights).sum() / (len(moved) * placed.weights.sum()))
+def _stays(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = None) -> float:
+    """The share of rows whose centre has the same number before and after; by blocks of cells where there are many."""
+    heavy = placed.weights > 0.0
+    points, weights = placed.cells[heavy], placed.weights[heavy]
+    if blocks is not None:
+        points, weights = block_means(placed.cells, placed.weights, blocks)
+    before, after = nearest(points, placed.centres[None])[0], nearest(points, moved)[0]
+    return float(((before == after) * weights).sum() / (len(moved) * weights.sum()))
 
 
 def _shaken(synopsis: Synopsis, placed: Placed, seed: int) -> float:
     """The share of rows that stay in their cluster when noise of the same law is added once more."""
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
     noises = (_public_noise(synopsis.histogram_epsilon, len(cells), rng) for _ in range(_REDRAWS))
-    method = placed.choice.method
-    shaken = np.stack([weights_of(synopsis, method, (counts + noise).astype(np.float64)) for noise in noises])
-    heavy = (shaken > 0.0).any(axis=0)
-    moved = lloyd(cells[heavy], shaken[:, heavy], np.repeat(placed.centres[None], _REDRAWS, axis=0))
-    return _stays(placed, moved)
+    blocks = block_numbers(synopsis, int(np.count_nonzero(placed.weights)))
+    moved = []
+    for noise in noises:
+        weights = weights_of(synopsis, placed.choice.method, (counts + noise).astype(np.float64))
+        heavy = weights > 0.0
+        points, masses = (cells[heavy], weights[heavy]) if blocks is None else block_means(cells, weights, blocks)
+        moved.append(lloyd(points, masses, placed.centres[None])[0])
+    return _stays(placed, np.stack(moved), blocks)
 
 
 def _public_noise(epsilon: Epsilon, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

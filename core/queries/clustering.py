@@ -30,6 +30,8 @@ from core.synopsis import Synopsis
 
 _WORK = 2 * 10**7  # cells x clusters x restarts: what k-means may cost
 _REFINED = 4
+# Beyond so many cells k-means runs on blocks of them, and a few steps on the cells finish it.
+_MOST_POINTS, _FINISHING_STEPS = 2**15, 4
 # N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
 _LLOYD_STARTS = 10
@@ -132,12 +134,40 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
     rng = seeded(seed)
     weights = weights_of(synopsis, choice.method, counts)
     if choice.method is not Method.LLOYD:
-        found = kmeans(cells, weights, k, restarts=restarts(weights, k), rng=rng)
-        order = np.argsort(-found.sizes, kind="stable")
-        return Placed(choice, cells, counts, found.centres[order], weights, found.inertia)
+        heavy = weights > 0.0
+        blocks = block_numbers(synopsis, int(np.count_nonzero(heavy)))
+        points, masses = (cells, weights) if blocks is None else block_means(cells, weights, blocks)
+        found = kmeans(points, masses, k, restarts=restarts(masses, k), rng=rng)
+        steps = 0 if blocks is None else _FINISHING_STEPS
+        finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps)
+        centres, inertia = _best(cells[heavy], weights[heavy], finished)
+        return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(_LLOYD_STARTS)])]
     centres, inertia = _best(cells, weights, lloyd(cells, weights, starts))
     return Placed(choice, cells, counts, centres, weights, inertia)
+
+
+def block_numbers(synopsis: Synopsis, heavy: int) -> NDArray[np.int64] | None:
+    """The block that each cell lies in, where so many cells have weight that k-means on them would take too long.
+
+    Blocks have equally many cells on every axis, but for the last ones; None where the cells themselves will do, and of
+    a thresholded synopsis, which has few.
+    """
+    grid = synopsis.grid
+    if heavy <= _MOST_POINTS or synopsis.cells is not None:
+        return None
+    per_axis = max(2, int(_MOST_POINTS ** (1.0 / grid.dimensions)))
+    places = grid.places(np.arange(grid.cell_count)) // -(-grid.cells_per_axis // per_axis)
+    numbers: NDArray[np.int64] = places @ per_axis ** np.arange(grid.dimensions)
+    return numbers
+
+
+def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The weighted mean place and the weight of every block that has some."""
+    masses = np.bincount(blocks, weights=weights).astype(np.float64)
+    some = masses > 0.0
+    sums = [np.bincount(blocks, weights=weights * cells[:, x])[some] for x in range(cells.shape[1])]
+    return np.stack(sums, axis=1) / masses[some, None], masses[some]
 
 
 def weights_of(synopsis: Synopsis, method: Method, counts: Floats) -> Floats:

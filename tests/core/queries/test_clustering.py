@@ -9,7 +9,7 @@ import pytest
 
 from core.domain import Attribute, Domain
 from core.grid import Grid
-from core.queries.clustering import Method, choose, place
+from core.queries.clustering import Method, block_means, block_numbers, choose, place
 from core.queries.clusters import Clusters, find_clusters, scan
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import LEVEL, shaken, synopsis_of
@@ -194,3 +194,21 @@ def test_a_scan_says_how_it_was_had() -> None:
     found = scan(shaken(synopsis_of(groups(), 8), "1"), range(2, 5), seed=0)
     assert found.choice.method is Method.PROJECTED
     assert [line.k for line in found.lines] == [2, 3, 4]
+
+
+def test_clusters_of_very_many_cells_are_found_by_blocks_of_them() -> None:
+    """On 250,000 cells the centres, finished on the cells, are those of 10,000; sums over blocks lose no weight."""
+    rng = np.random.default_rng(4)
+    values = np.clip(MIDDLES[rng.integers(3, size=200_000)] + rng.normal(0, 0.5, (200_000, 2)), [0, -5], [10, 5])
+    fine = find_clusters(shaken(synopsis_of(values, 500), "4"), 3, level=LEVEL, seed=0)
+    coarse = find_clusters(shaken(synopsis_of(values, 100), "4"), 3, level=LEVEL, seed=0)
+    centres = [np.array(sorted(cluster.centre for cluster in found.clusters)) for found in (fine, coarse)]
+    assert np.abs(centres[0] - centres[1]).max() < 0.1
+    assert fine.stability > 0.99
+    release = shaken(synopsis_of(values, 500), "4")
+    blocks = block_numbers(release, release.grid.cell_count)
+    assert blocks is not None
+    places, masses = block_means(release.grid.centres(), np.abs(release.counts).astype(float), blocks)
+    assert len(masses) <= 2**15
+    assert masses.sum() == pytest.approx(np.abs(release.counts).sum())
+    assert (masses @ places) == pytest.approx(np.abs(release.counts) @ release.grid.centres(), rel=1e-9, abs=1e-6)
