@@ -10,8 +10,8 @@ centre is its standard error, and the interval reaches STRETCH normal radii of i
 An answer's interval is the union of both. What it covers at its level (bench/coverage.py; 95 % and more of the time):
 
 - the mean of the gridded rows in the region, always: the first part alone does that;
-- the mean of the rows nearest to the centre, seen to hold on data of the model's kind and on others. Where rows heap up
-  inside a cell, at a bound for instance, add the answer's `discretisation`;
+- the mean of the rows nearest to the centre, seen to hold on planned grids, with data of the model's kind and others.
+  Where rows heap up inside a cell, at a bound say, or clusters are no wider than cells, add the `discretisation`;
 - where there are clusters to be found, the centre to which Lloyd on the rows would go from the answer's. Rows that form
   no clusters (a ring, a cloud) can be cut in many ways, nearly as good as one another; there Lloyd on the rows leaves
   these intervals more often than the level says, and no interval around one cut could tell.
