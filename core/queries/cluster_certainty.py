@@ -1,7 +1,7 @@
 """What the noise leaves certain of a clustering: intervals and regions of centres, stability, noise and merges.
 
 *Exactly, whatever the data.* A centre's region is the cells nearest to it. The mean of the gridded rows in it is a
-ratio of noisy sums, and `ratio_interval` covers it at its level.
+ratio of noisy sums, and `ratio_intervals` covers it at its level.
 
 *By the model.* Each sample of the posterior is a set of rows that may be behind the counts. Lloyd on them, from the
 answer's centres, tells where those rows would have the centre. The root mean square of the way from the answer's
@@ -29,8 +29,8 @@ from core.budget import Epsilon
 from core.kmeans import lloyd, nearest
 from core.noise import standard_deviation
 from core.queries.clustering import Placed, block_means, block_numbers, labels_of, weights_of
-from core.queries.moments import ratio_interval
 from core.queries.posterior import Draws
+from core.queries.ratios import Ratio, ratio_intervals
 from core.queries.size import best_size
 from core.queries.uncertainty import Floats, Interval
 from core.randomness import seeded
@@ -79,22 +79,24 @@ def certainty(synopsis: Synopsis, placed: Placed, *, seed: int) -> Certainty:
 
 
 def centre_intervals(
-    synopsis: Synopsis, counts: Floats, places: Floats, centre: Floats, error: Floats | None, level: float
-) -> tuple[Interval, ...]:
-    """For each attribute, in its own units: the union of the region's exact interval and of the model's.
+    synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, level: float
+) -> list[tuple[Interval, ...]]:
+    """For each centre and attribute, in its own units: the union of the region's exact interval and of the model's."""
+    domain, k = synopsis.domain, len(placed.centres)
+    own = domain.from_unit(placed.centres)
+    reach = np.zeros_like(own) if errors is None else STRETCH * ndtri(0.5 + level / 2) * errors * domain.width / 2
+    places = domain.from_unit(placed.cells)
+    bounds = [(attribute.lower, attribute.upper) for attribute in domain.attributes]
+    regions = [labels == i for i in range(k)]
+    ratios = [Ratio(placed.counts[r], places[r, x], bounds[x]) for r in regions for x in range(len(bounds))]
+    exact = iter(ratio_intervals(synopsis.histogram_epsilon, ratios, level))
+    return [tuple(_union(next(exact), own[i, x], reach[i, x], bounds[x]) for x in range(len(bounds))) for i in range(k)]
 
-    `counts` and `places` are those of the region's cells, places in the attributes' own units.
-    """
-    domain = synopsis.domain
-    own = domain.from_unit(centre[None])[0]
-    reach = np.zeros(len(own)) if error is None else STRETCH * ndtri(0.5 + level / 2) * error * domain.width / 2
-    intervals = []
-    for x, attribute in enumerate(domain.attributes):
-        bounds = (attribute.lower, attribute.upper)
-        exact = ratio_interval(synopsis.histogram_epsilon, counts, places[:, x], level, bounds=bounds)
-        low, high = np.clip([own[x] - reach[x], own[x] + reach[x]], *bounds).tolist()
-        intervals.append(Interval(level=level, low=min(exact.low, low), high=max(exact.high, high)))
-    return tuple(intervals)
+
+def _union(exact: Interval, centre: float, reach: float, bounds: tuple[float, float]) -> Interval:
+    """An interval, widened to what lies within `reach` of the centre."""
+    low, high = np.clip([centre - reach, centre + reach], *bounds).tolist()
+    return Interval(exact.level, min(exact.low, low), max(exact.high, high))
 
 
 def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:
@@ -142,14 +144,16 @@ def _shaken(synopsis: Synopsis, placed: Placed, seed: int) -> float:
     """The share of rows that stay in their cluster when noise of the same law is added once more."""
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
     noises = (_public_noise(synopsis.histogram_epsilon, len(cells), rng) for _ in range(_REDRAWS))
+    method = placed.choice.method
+    shaken = (weights_of(synopsis, method, (counts + noise).astype(np.float64)) for noise in noises)
     blocks = block_numbers(synopsis, int(np.count_nonzero(placed.weights)))
-    moved = []
-    for noise in noises:
-        weights = weights_of(synopsis, placed.choice.method, (counts + noise).astype(np.float64))
-        heavy = weights > 0.0
-        points, masses = (cells[heavy], weights[heavy]) if blocks is None else block_means(cells, weights, blocks)
-        moved.append(lloyd(points, masses, placed.centres[None])[0])
-    return _stays(placed, np.stack(moved), blocks)
+    if blocks is None:  # all at once
+        weights = np.stack(list(shaken))
+        heavy = weights.any(axis=0)
+        moved = lloyd(cells[heavy], weights[:, heavy], np.repeat(placed.centres[None], _REDRAWS, axis=0))
+    else:
+        moved = np.concatenate([lloyd(*block_means(cells, w, blocks), placed.centres[None]) for w in shaken])
+    return _stays(placed, moved, blocks)
 
 
 def _public_noise(epsilon: Epsilon, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from core.plan import THRESHOLDED_DIMENSIONS
 from core.queries.denoise import nonnegative
 from core.queries.posterior import Draws, by_cell, posterior
 from core.queries.size import best_size
+from core.queries.subcell import within_cells
 from core.queries.uncertainty import Floats
 from core.randomness import seeded
 from core.survivors import least_threshold
@@ -141,6 +142,8 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
         steps = 0 if blocks is None else _FINISHING_STEPS
         finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps)
         centres, inertia = _best(cells[heavy], weights[heavy], finished)
+        if choice.method is Method.THRESHOLDED and synopsis.cells is None:
+            centres = within_cells(synopsis, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(_LLOYD_STARTS)])]
     centres, inertia = _best(cells, weights, lloyd(cells, weights, starts))

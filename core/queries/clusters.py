@@ -63,11 +63,19 @@ def find_clusters(
     placed = place(synopsis, k, method, seed=seed)
     known = certainty(synopsis, placed, seed=seed)
     labels = labels_of(placed.cells, placed.centres)
-    cells, counts = synopsis.domain.from_unit(placed.cells), placed.counts
-    errors = [None] * k if known.errors is None else list(known.errors)
+    together = 1.0 - (1.0 - level) / synopsis.domain.dimensions  # a union bound over the attributes
+    alone = centre_intervals(synopsis, placed, labels, known.errors, level)
+    boxes = centre_intervals(synopsis, placed, labels, known.errors, together)
+    own = synopsis.domain.from_unit(placed.centres)
+    regions = [placed.counts[labels == i] for i in range(k)]
     clusters = tuple(
-        _describe(
-            synopsis, counts[labels == i], cells[labels == i], placed.centres[i], errors[i], known.noise[i], level
+        Cluster(
+            centre=tuple(own[i].tolist()),
+            centre_intervals=alone[i],
+            region=boxes[i],
+            size=float(regions[i].sum()),
+            size_interval=_size_interval(synopsis, regions[i], level),
+            noise_probability=known.noise[i],
         )
         for i in range(k)
     )
@@ -125,26 +133,6 @@ def _require(synopsis: Synopsis, k: int) -> None:
     most = min(MAX_CLUSTERS, synopsis.grid.cell_count)
     if not 1 <= k <= most:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
-
-
-def _describe(
-    synopsis: Synopsis,
-    counts: Floats,
-    places: Floats,
-    centre: Floats,
-    error: Floats | None,
-    noise_probability: float | None,
-    level: float,
-) -> Cluster:
-    together = 1.0 - (1.0 - level) / len(centre)  # a union bound over the attributes
-    return Cluster(
-        centre=tuple(synopsis.domain.from_unit(centre[None])[0].tolist()),
-        centre_intervals=centre_intervals(synopsis, counts, places, centre, error, level),
-        region=centre_intervals(synopsis, counts, places, centre, error, together),
-        size=float(counts.sum()),
-        size_interval=_size_interval(synopsis, counts, level),
-        noise_probability=noise_probability,
-    )
 
 
 def _size_interval(synopsis: Synopsis, counts: Floats, level: float) -> Interval:

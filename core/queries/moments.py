@@ -10,11 +10,11 @@ from math import sqrt
 
 import numpy as np
 
-from core.budget import Epsilon
 from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, mean_error
 from core.queries.listed import ListedCells
 from core.queries.listed_moments import listed_moments
 from core.queries.marginal import raw_marginal
+from core.queries.ratios import Ratio, ratio_intervals
 from core.queries.uncertainty import Floats, Interval, around, equal_radius, radius
 from core.synopsis import Synopsis
 
@@ -107,39 +107,5 @@ def ratio(
     total = float(counts.sum())
     value = float(np.clip(float(counts @ weights) / total, *bounds)) if total > 0 else None
     summed = synopsis.grid.cell_count // len(counts)
-    interval = ratio_interval(synopsis.histogram_epsilon, counts, weights, level, bounds=bounds, summed=summed)
-    return Estimate(value, interval)
-
-
-def ratio_interval(
-    epsilon: Epsilon, counts: Floats, weights: Floats, level: float, *, bounds: tuple[float, float], summed: int = 1
-) -> Interval:
-    """An interval for sum of y a / sum of y that holds however noisy the denominator is (Fieller 1954).
-
-    theta is kept if B - theta A = sum of y (a - theta) is within the radius of its own noise, whose variance is
-    s^2 sum of (a - theta)^2: a quadratic inequality in theta. Where it holds for arbitrarily large theta, the sum of
-    counts cannot be told from zero, and the interval is all that the bounds allow. Each count sums `summed` cells.
-    """
-    A, B = float(counts.sum()), float(counts @ weights)  # noqa: N806 - as in the formula
-    everything = Interval(level=level, low=bounds[0], high=bounds[1])
-    if A <= 0.0:
-        return everything
-    if np.ptp(weights) == 0.0:  # one place: the ratio is that place, whatever the noise
-        return Interval(level=level, low=float(weights[0]), high=float(weights[0]))
-
-    def kept(middles: tuple[float, ...]) -> Interval:
-        # The radius in standard deviations depends a little on theta: the widest of those asked for serves all.
-        offsets = [weights - middle for middle in middles]
-        k = max(radius(epsilon, level, o, summed) ** 2 / float((o**2).sum()) for o in offsets)
-        a = A**2 - k * len(weights)
-        if a <= 0.0:
-            return everything
-        b = A * B - k * float(weights.sum())
-        c = B**2 - k * float((weights**2).sum())
-        root = sqrt(max(0.0, b**2 - a * c))  # not negative, since theta = B / A is always kept; but for rounding
-        low, high = (float(np.clip(end, *bounds)) for end in ((b - root) / a, (b + root) / a))
-        return Interval(level=level, low=low, high=high)
-
-    middle = float(np.clip(B / A, *bounds))
-    first = kept((middle,))
-    return kept((middle, first.low, first.high))
+    asked = Ratio(counts, weights, bounds)
+    return Estimate(value, ratio_intervals(synopsis.histogram_epsilon, [asked], level, summed=summed)[0])
