@@ -207,6 +207,7 @@ def _require(*roles: Role) -> Callable[..., Awaitable[Principal]]:
     ) -> Principal:
         caller = await _caller(request, service, credentials)
         request.state.principal = caller.id
+        request.state.role = caller.role
         if caller.role not in roles:
             allowed = " or ".join(role.value for role in roles)
             raise NotAllowed(f"This takes a key of role {allowed}; yours is {caller.role.value}.")

@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from sqlalchemy import ColumnElement, Connection, RowMapping, case, func, insert, select
 
-from app.errors import CannotStart, DatasetClosed, LedgerRewound, ReleaseEnded
+from app.errors import CannotStart, DatasetClosed, LedgerRewound, NotReady, ReleaseEnded
 from app.service import Service
 from app.tables import ledger, ledger_lock
 from core.budget import NOTHING, Budget, Epsilon
@@ -143,7 +143,26 @@ class OpenBook:
         self._service = service
         # PostgreSQL: the row lock serialises appends. SQLite ignores FOR UPDATE; BEGIN IMMEDIATE has the file locked.
         tx.execute(select(ledger_lock.c.id).with_for_update())
+        self._require_witnessed()
         self.head = head(tx)
+
+    def _require_witnessed(self) -> None:
+        """Refuse to go on from a ledger that is not the witnessed one: an old copy restored under a running service.
+
+        The witness is written after each commit and read here under the lock, so it is never ahead of this view. A
+        witness that cannot be read refuses as well: what was spent may not be all that the database knows of.
+        """
+        try:
+            known = holds(self.tx, self._service.witness.head())
+        except (OSError, CannotStart):
+            log.warning("witness_not_read")
+            raise NotReady("The witness file cannot be read, so nothing is charged or published now.") from None
+        if not known:
+            log.error("ledger_rewound")
+            raise NotReady(
+                "The ledger is not the one that the witness saw: an older database was probably restored. Nothing is "
+                "charged or published until the newest copy is back; the service's log and its next start say more."
+            )
 
     def require_open(self, dataset: str) -> None:
         """Refuse a closed dataset."""

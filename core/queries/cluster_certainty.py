@@ -1,7 +1,10 @@
 """What the noise leaves certain of a clustering: intervals and regions of centres, stability, noise and merges.
 
-*Exactly, whatever the data.* A centre's region is the cells nearest to it. The mean of the gridded rows in it is a
-ratio of noisy sums, and `ratio_intervals` covers it at its level.
+*By the noise.* A centre's region is the cells nearest to it. The mean of the gridded rows in a region is a ratio of
+noisy sums, and `ratio_intervals` covers it at its level. (For a region that was fixed beforehand. This one follows from
+the same counts, which costs little: see the coverage that is measured.) Of a thresholded synopsis, whose listed cells
+were chosen for their noise, the bounds of `core.queries.listed` serve instead, and the mean is that of all rows in the
+region, listed or not.
 
 *By the model.* Each sample of the posterior is a set of rows that may be behind the counts. Lloyd on them, from the
 answer's centres, tells where those rows would have the centre. The root mean square of the way from the answer's
@@ -9,7 +12,7 @@ centre is its standard error, and the interval reaches STRETCH normal radii of i
 
 An answer's interval is the union of both. What it covers at its level (bench/coverage.py; 95 % and more of the time):
 
-- the mean of the gridded rows in the region, always: the first part alone does that;
+- the mean of the gridded rows in the region: the first part alone does that;
 - the mean of the rows nearest to the centre, seen to hold on planned grids, with data of the model's kind and others.
   Where rows heap up inside a cell, at a bound say, or clusters are no wider than cells, add the `discretisation`;
 - where there are clusters to be found, the centre to which Lloyd on the rows would go from the answer's. Rows that form
@@ -29,6 +32,7 @@ from core.budget import Epsilon
 from core.kmeans import lloyd, nearest
 from core.noise import standard_deviation
 from core.queries.clustering import Placed, block_means, block_numbers, labels_of, weights_of
+from core.queries.listed import ListedCells
 from core.queries.posterior import Draws
 from core.queries.ratios import Ratio, ratio_intervals
 from core.queries.size import best_size
@@ -82,6 +86,8 @@ def centre_intervals(
     synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, level: float
 ) -> list[tuple[Interval, ...]]:
     """For each centre and attribute, in its own units: the union of the region's exact interval and of the model's."""
+    if synopsis.cells is not None:
+        return _listed_intervals(ListedCells(synopsis), placed, labels, level)
     domain, k = synopsis.domain, len(placed.centres)
     own = domain.from_unit(placed.centres)
     reach = np.zeros_like(own) if errors is None else STRETCH * ndtri(0.5 + level / 2) * errors * domain.width / 2
@@ -91,6 +97,32 @@ def centre_intervals(
     ratios = [Ratio(placed.counts[r], places[r, x], bounds[x]) for r in regions for x in range(len(bounds))]
     exact = iter(ratio_intervals(synopsis.histogram_epsilon, ratios, level))
     return [tuple(_union(next(exact), own[i, x], reach[i, x], bounds[x]) for x in range(len(bounds))) for i in range(k)]
+
+
+def _listed_intervals(
+    listed: ListedCells, placed: Placed, labels: NDArray[np.int64], level: float
+) -> list[tuple[Interval, ...]]:
+    """For the mean of all rows in a region, listed or not, of a thresholded synopsis.
+
+    With v from 0 at an attribute's lower bound to 1 at its upper one, a region of n rows has sums S of v and n - S of
+    1 - v. Both are at least what listed cells are certain to hold, and n is at most all rows less what the other
+    regions are certain to hold: four statements, a quarter of the error each.
+    """
+    domain, each = listed.synopsis.domain, 1.0 - (1.0 - level) / 4
+    if not len(listed.counts):
+        return [tuple(Interval(level, a.lower, a.upper) for a in domain.attributes)] * len(placed.centres)
+    heights = (placed.cells + 1.0) / 2.0
+    found = []
+    for i, centre in enumerate(domain.from_unit(placed.centres)):
+        inside = (labels == i).astype(np.float64)
+        most = max(1.0, listed.rows(each)[1] - float(listed.least(1.0 - inside[None], each)[0]))
+        low = listed.least((inside[:, None] * heights).T, each) / most
+        high = 1.0 - listed.least((inside[:, None] * (1.0 - heights)).T, each) / most
+        ends = domain.lower + np.clip([low, high], 0.0, 1.0) * domain.width
+        found.append(
+            tuple(Interval(level, float(min(a, c)), float(max(b, c))) for a, b, c in zip(*ends, centre, strict=True))
+        )
+    return found
 
 
 def _union(exact: Interval, centre: float, reach: float, bounds: tuple[float, float]) -> Interval:

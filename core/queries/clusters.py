@@ -160,7 +160,8 @@ def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:
         found.append(f"The grid was planned for {planned} clusters; {k} may be too few or too many for its cells.")
     if synopsis.cells is not None:
         found.append(
-            "Only cells that reach the threshold are listed: centres and their intervals are those of the listed."
+            "Only cells that reach the threshold are listed: centres are those of the listed rows, and their intervals "
+            "allow for the others."
         )
     lost = sum(cluster.size_interval.low <= 0.0 for cluster in clusters)
     if lost:

@@ -25,14 +25,14 @@ and then it is as true as the declaration.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log, log1p
+from math import exp, expm1, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InvalidQuery
 from core.queries.boxes import Edges
-from core.queries.uncertainty import Floats, chernoff
+from core.queries.uncertainty import Floats, chernoff, log_growth
 from core.synopsis import Synopsis
 
 _THETAS = 12
@@ -124,8 +124,8 @@ class ListedCells:
         epsilon, T = float(self.synopsis.histogram_epsilon), self.threshold  # noqa: N806 - as in the proof
         p = exp(-epsilon)
         thetas = _thetas(epsilon, T)
-        psi = -np.log1p(-p * (np.exp(thetas) + np.exp(-thetas) - 2.0) / (1.0 - p) ** 2)
-        kappa = (1.0 - p) / (1.0 - p * np.exp(thetas))
+        psi = log_growth(self.synopsis.histogram_epsilon, thetas)
+        kappa = expm1(-epsilon) / np.expm1(thetas - epsilon)
         # q kappa exp(theta T) with the exponents together: q alone may be smaller than a double can hold
         c = kappa * np.exp((thetas - epsilon) * T - log1p(p)) - exp(-epsilon * T - log1p(p))
         cost = (
@@ -134,12 +134,26 @@ class ListedCells:
         least: Floats = (cost / thetas).min(axis=1)
         return least
 
+    def least(self, weights: Floats, level: float) -> Floats:
+        """What sums of w t are at least, for rows of weights of the listed cells; any weights up to 1 of the others."""
+        everywhere = np.full(len(weights), float(self.synopsis.grid.cell_count))
+        weighed = Weighed(
+            sums=weights @ self.counts,
+            listed=weights.sum(axis=1),
+            listed_squares=(weights**2).sum(axis=1),
+            cells=everywhere,
+            squares=everywhere,
+        )
+        return np.maximum(weighed.sums - self._excess(weighed, 1.0 - level), 0.0)
+
     def rows(self, level: float) -> tuple[float, float]:
         """Bounds on the number of all rows."""
         synopsis, alpha = self.synopsis, 1.0 - level
         most = self._most_rows(alpha / 2)
-        least = float(synopsis.size) if synopsis.size_declared else max(0.0, 2.0 * synopsis.size - most)
-        return least, most
+        if synopsis.size_declared:
+            return float(synopsis.size), most
+        # A noisy size below 1 was raised to 1: then it says nothing about the least.
+        return (max(0.0, 2.0 * synopsis.size - most) if synopsis.size > 1 else 0.0), most
 
     def _most_rows(self, alpha: float) -> float:
         """The number of rows at most: as declared, or the noisy one and its radius P(Z < -r) = p^(r + 1) / (1 + p)."""
@@ -158,10 +172,9 @@ class ListedCells:
 
 def _thetas(epsilon: float, threshold: int) -> Floats:
     """Some theta for which kappa <= exp(theta (T - 1)), spread evenly on a logarithmic scale."""
-    p = exp(-epsilon)
 
     def allowed(theta: float) -> bool:
-        return log((1.0 - p) / (1.0 - p * exp(theta))) <= theta * (threshold - 1)
+        return log(expm1(-epsilon) / expm1(theta - epsilon)) <= theta * (threshold - 1)
 
     most = 0.95 * epsilon
     while not allowed(most):

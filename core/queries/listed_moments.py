@@ -34,8 +34,11 @@ def _attribute(listed: ListedCells, x: int, level: float) -> AttributeMoments:
     mean = _bounded(listed, x, centres, 0, level, bounds=(attribute.lower, attribute.upper))
     middle = mean.value if mean.value is not None else float(np.mean(centres))
     spread = (centres - middle) ** 2
-    about = _bounded(listed, x, spread, int(np.argmin(spread)), level, bounds=(0.0, attribute.width**2 / 4))
-    lowest = max(0.0, about.interval.low - mean_error(mean, middle) ** 2)
+    # The variance rests on two statements, its own and one on the mean that it is taken about: half the error each.
+    half = 1.0 - (1.0 - level) / 2
+    about = _bounded(listed, x, spread, int(np.argmin(spread)), half, bounds=(0.0, attribute.width**2 / 4))
+    surer = _bounded(listed, x, centres, 0, half, bounds=(attribute.lower, attribute.upper))
+    lowest = max(0.0, about.interval.low - mean_error(surer, middle) ** 2)
     return AttributeMoments(
         name=attribute.name,
         mean=mean,

@@ -144,11 +144,19 @@ def chernoff(epsilon: Epsilon, tail: float, cells: Floats) -> Floats:
     log E exp(t w Z) <= w^2 log E exp(t Z) for weights up to 1, since all cumulants of Z are positive or zero: so only
     the sum of squared weights enters.
     """
-    p = exp(-float(epsilon))
-    t = float(epsilon) * np.arange(1, 32) / 32
-    growth = -np.log1p(-p * (np.exp(t) + np.exp(-t) - 2.0) / (1.0 - p) ** 2)
+    t = float(epsilon) * np.concatenate([np.geomspace(1e-4, 1 / 64, 24), np.arange(1, 32) / 32])
+    growth = log_growth(epsilon, t)
     bound: Floats = ((np.log(2.0 / max(tail, 1e-300)) + cells[:, None] * growth) / t).min(axis=1)
     return bound
+
+
+def log_growth(epsilon: Epsilon, t: Floats) -> Floats:
+    """log E exp(t Z) = -log(1 - p (exp(t) + exp(-t) - 2) / (1 - p)^2), written so that a tiny epsilon loses no digits.
+
+    exp(t) + exp(-t) - 2 = 4 sinh(t / 2)^2 and (1 - p)^2 / p = 4 sinh(epsilon / 2)^2.
+    """
+    growth: Floats = -np.log1p(-((np.sinh(t / 2) / np.sinh(float(epsilon) / 2)) ** 2))
+    return growth
 
 
 def _equal(epsilon: Epsilon, level: float, n: int) -> float:

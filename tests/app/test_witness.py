@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from sqlalchemy import text
 from app import releases
 from app.config import Settings
 from app.errors import CannotStart, LedgerRewound
-from app.main import make_service
+from app.main import create_app, make_service
 from app.witness import Witness
 from core.chain import EMPTY, Head
 from tests.support.api import Api, frozen_clock
@@ -90,16 +92,51 @@ def test_the_witness_only_moves_forward(tmp_path: Path) -> None:
     assert json.loads(witness.path.read_bytes()) == {"seq": 9, "hash": "9"}
 
 
-def test_readiness_tells_when_the_witness_cannot_be_written(sqlite_api: Api) -> None:
-    """A charge that was not witnessed is not lost, but the service stops calling itself ready."""
+def restore(copy: Path, settings: Settings) -> None:
+    """Put an older copy into the database of a running service, as its own tools would."""
+    with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(settings.sqlite_path)) as target:
+        source.backup(target)
+
+
+def test_a_copy_restored_under_a_running_service_charges_nothing(sqlite_settings: Settings, tmp_path: Path) -> None:
+    """Every append asks the witness: no second epsilon is had, and the witness keeps the proof of the rewind."""
+    copy = tmp_path / "copy.db"
+    with Api(create_app(sqlite_settings, frozen_clock)) as api:
+        api.register(budget="1")
+        with closing(sqlite3.connect(sqlite_settings.sqlite_path)) as live, closing(sqlite3.connect(copy)) as older:
+            live.backup(older)
+        assert api.order(epsilon="1").status_code == 201
+        assert api.order(epsilon="1").status_code == 409
+        witnessed = api.service.witness.head()
+        restore(copy, sqlite_settings)
+        for _ in range(3):
+            refused = api.order(epsilon="1")
+            assert (refused.status_code, refused.json()["type"]) == (503, "urn:rugnik:problem:not-ready")
+            assert "older database" in refused.json()["detail"]
+        assert api.register("another").status_code == 503
+        assert api.service.witness.head() == witnessed
+        assert api.call(None, "GET", "/readyz").status_code == 503
+    with pytest.raises(LedgerRewound):
+        make_service(sqlite_settings, frozen_clock)
+
+
+def test_a_witness_tells_the_day_of_the_last_entry_and_no_more(sqlite_api: Api) -> None:
+    """When it was written is when something was published, which is kept to the day."""
+    sqlite_api.register()
+    assert sqlite_api.service.witness.path.stat().st_mtime % 86_400 == 0
+
+
+def test_nothing_is_charged_while_the_witness_cannot_be_read(sqlite_api: Api) -> None:
+    """Neither is the service ready; both mend themselves once the file can be read and written again."""
     assert sqlite_api.call(None, "GET", "/readyz").status_code == 200
     witness = sqlite_api.service.witness.path
     witness.unlink(missing_ok=True)
     witness.mkdir()
     (witness / "in the way").touch()
-    assert sqlite_api.register().status_code == 201
+    assert sqlite_api.register().status_code == 503
     assert sqlite_api.call(None, "GET", "/readyz").status_code == 503
     (witness / "in the way").unlink()
     witness.rmdir()
     assert sqlite_api.call(None, "GET", "/readyz").status_code == 200
+    assert sqlite_api.register().status_code == 201
     assert sqlite_api.service.witness.head().seq == 1

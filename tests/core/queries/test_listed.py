@@ -14,6 +14,7 @@ from core.errors import InvalidQuery
 from core.grid import Grid
 from core.plan import Rule
 from core.queries.boxes import Box, Range
+from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import CountsKind
 from core.queries.listed import ListedCells
 from core.queries.marginal import marginal
@@ -21,6 +22,7 @@ from core.queries.moments import moments
 from core.queries.quantile import quantile
 from core.queries.range_count import count_boxes, range_table
 from core.queries.synthetic import synthetic_rows
+from core.queries.uncertainty import log_growth
 from core.records import OutOfRange
 from core.survivors import least_threshold
 from core.synopsis import Synopsis
@@ -203,3 +205,38 @@ def test_whole_synopses_have_no_listed_cells() -> None:
     )
     with pytest.raises(InvalidQuery):
         ListedCells(whole)
+
+
+@pytest.mark.parametrize(("rows_in_each", "epsilon"), [(40, "1"), (4000, "1"), (300, "0.5")])
+def test_centres_of_listed_cells_have_intervals_that_cover(rows_in_each: int, epsilon: str) -> None:
+    """For the mean of all rows in a region, listed or not, also where most of what is listed are false cells."""
+    rng = np.random.default_rng(8)
+    truth = np.zeros(GRID.cell_count, dtype=np.int64)
+    for corner in ([1, 1, 1, 1], [6, 6, 6, 6], [1, 6, 1, 6]):
+        spread = np.clip(np.array(corner) + np.rint(rng.normal(0, 0.7, (rows_in_each, 4))).astype(int), 0, M - 1)
+        np.add.at(truth, np.ravel_multi_index(tuple(spread.T), (M,) * 4), 1)
+    cells = DOMAIN.from_unit(GRID.centres())
+    hits = []
+    for _ in range(40):
+        synopsis = listed_synopsis(truth, epsilon, rng, declared=False, threshold=5 if rows_in_each < 100 else None)
+        found = find_clusters(synopsis, 3, level=LEVEL, seed=0)
+        labels = assign(synopsis, found, cells)
+        for i, cluster in enumerate(found.clusters):
+            weight = truth * (labels == i)
+            if weight.sum():
+                mean = weight @ cells / weight.sum()
+                hits += [one.low <= t <= one.high for one, t in zip(cluster.centre_intervals, mean, strict=True)]
+    assert np.mean(hits) >= LEVEL
+
+
+def test_tiny_epsilons_lose_no_digits() -> None:
+    """log E exp(t Z) at epsilon 10^-8 is t^2 / epsilon^2 to three digits where t is a thousandth of epsilon."""
+    epsilon = Epsilon.parse("0.00000001")
+    assert log_growth(epsilon, np.array([1e-11]))[0] == pytest.approx(1e-6, rel=1e-3)
+
+
+def test_a_size_that_was_raised_to_one_says_nothing_about_the_least() -> None:
+    """No rows at all and a noisy size below one: the number of rows may be zero."""
+    synopsis = listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=False)
+    raised = replace(synopsis, size=1)
+    assert moments(raised, level=LEVEL).size.interval.low == 0.0
