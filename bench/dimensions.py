@@ -104,6 +104,7 @@ def peer_python() -> Path:
 
 def peer_wcss(rows: Floats, epsilon: str) -> float:
     """diffprivlib's KMeans at the same epsilon, bounds given: the mean of three runs."""
+    OUT.mkdir(parents=True, exist_ok=True)
     path = OUT / "dimensions.npz"
     np.savez(path, rows=rows)
     command = [str(peer_python()), str(PEER), str(path), str(CLUSTERS), epsilon, "3"]

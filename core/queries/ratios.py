@@ -54,11 +54,9 @@ def ratio_intervals(epsilon: Epsilon, ratios: Sequence[Ratio], level: float, *, 
         some = [ratios[i] for i in noisy]
         at_middle = _factors(epsilon, some, [ratio.middle for ratio in some], level, summed)
         first = [ratio.kept(k, level) for ratio, k in zip(some, at_middle.tolist(), strict=True)]
-        at_low, at_high = (
-            _factors(epsilon, some, ends, level, summed)
-            for ends in ([interval.low for interval in first], [interval.high for interval in first])
-        )
-        widest = np.maximum(at_middle, np.maximum(at_low, at_high))
+        ends = [interval.low for interval in first] + [interval.high for interval in first]
+        at_ends = _factors(epsilon, some * 2, ends, level, summed)
+        widest = np.maximum(at_middle, at_ends.reshape(2, -1).max(axis=0))
         for i, ratio, k in zip(noisy, some, widest.tolist(), strict=True):
             found[i] = ratio.kept(k, level)
     return [interval for interval in found if interval is not None]
