@@ -70,8 +70,13 @@ def count(
     """
     with connect(url, key) as client:
         found = client.count(release_id(client, release), where or [], level=level)
-    row = (found.count, found.interval.low, found.interval.high, found.discretisation.low, found.discretisation.high)
-    _show(found, ("count", "low", "high", "without cut cells", "with cut cells"), [row], as_json, output)
+    ends = (found.discretisation.low, found.discretisation.high)
+    row = (found.count, found.interval.low, found.interval.high, *ends)
+    _show(found, ("count", "noise low", "noise high", "without cut cells", "with cut cells"), [row], as_json, output)
+    if not as_json and output is None and {found.count, *ends} != {found.count}:
+        low, high = sorted(ends)  # noisy, so that either can be the smaller one
+        between = f"between {low:,.0f} and {high:,.0f}"
+        note(f"The box cuts cells of the grid: the count lies {between}, give or take the noise.")
 
 
 @query.command()

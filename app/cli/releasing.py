@@ -120,8 +120,10 @@ def release(
             rule=rule,
             out_of_range=out_of_range,
         )
-        published = _upload(client, paid, file, media_type=media_type, gzip=gzip)
-        left = client.dataset(registered.name).budget.remaining
+        with _kept_open(paid):
+            # Before the upload: a request right after it would tell the log when it ended, and so how long it took.
+            left = client.dataset(registered.name).budget.remaining
+            published = _upload(client, paid, file, media_type=media_type, gzip=gzip)
     if as_json:
         show_json(published.raw)
     else:
@@ -192,6 +194,12 @@ def _register(client: Client, name: str, stated: Schema | None, budget: str | No
             f"rows ({name}.json); or name another --dataset.",
             Code.USAGE,
         )
+    if budget is None and stated.name not in (None, name):  # perhaps a slip of the pen, and no reason for a new budget
+        fail(
+            f"There is no dataset '{name}' yet; {Path(stated.source).name} is for '{stated.name}'. Give --budget to "
+            "register it.",
+            Code.USAGE,
+        )
     amount = budget or stated.budget
     if amount is None:
         fail(f"There is no dataset '{name}' yet: give its --budget, the most epsilon it may ever lose.", Code.USAGE)
@@ -211,12 +219,17 @@ def _order(client: Client, dataset: str, **terms: Any) -> str:
 
 
 def _upload(client: Client, order: str, file: Path, *, media_type: str | None, gzip: bool) -> Release:
-    """The upload; whatever ends it, the order that is paid for is not lost."""
+    with _progress_bar() as progress:
+        return client.upload(order, file, media_type=media_type, gzip=gzip, progress=progress)
+
+
+@contextmanager
+def _kept_open(order: str) -> Iterator[None]:
+    """Whatever ends the block, the order that is paid for is not lost."""
     from app.client import errors  # noqa: PLC0415
 
     try:
-        with _progress_bar() as progress:
-            return client.upload(order, file, media_type=media_type, gzip=gzip, progress=progress)
+        yield
     except errors.ReleaseEnded:
         raise
     except (errors.RugnikError, KeyboardInterrupt):

@@ -52,6 +52,15 @@ def test_every_question_is_a_table_or_json_or_a_file(run: Run, release: str, que
     assert json.loads(file.read_text()) == answer
 
 
+def test_a_box_that_cuts_cells_says_so(run: Run, release: str) -> None:
+    """The interval is of the noise alone: where the grid adds to it, a sentence gives the ends; else there is none."""
+    cut = run(ANALYST, "query", "count", release, "-w", "hour:7..9.01")
+    ends = json.loads(run(ANALYST, "query", "count", release, "-w", "hour:7..9.01", "--json").stdout)["discretisation"]
+    assert f"between {min(ends.values()):,.0f} and {max(ends.values()):,.0f}, give or take the noise." in cut.stderr
+    assert "noise low" in cut.stdout
+    assert "cuts cells" not in run(ANALYST, "query", "count", release, "-w", "hour:0..24").stderr
+
+
 def test_large_answers_are_files_of_every_form(run: Run, release: str, tmp_path: Path) -> None:
     """The form follows the name; a name that tells none is refused."""
     run(ANALYST, "query", "rows", release, "--count", 50, "-o", tmp_path / "rows.parquet")

@@ -54,6 +54,23 @@ def test_a_schema_beside_the_file_is_found(run: Run, live: Live, trips: Path) ->
     assert shown["attributes"] == bikes.SCHEMA["attributes"]
 
 
+def test_a_misspelt_dataset_opens_no_budget(run: Run, live: Live, trips: Path) -> None:
+    """A schema's budget is for the dataset that it names; any other takes a --budget of its own."""
+    (trips.with_suffix(".json")).write_text(json.dumps(bikes.SCHEMA | {"name": live.city + "-s"}))
+    other = live.city + "-o"
+    told = run(CURATOR, "release", trips, *TERMS, "--dataset", other, code=2).stderr
+    assert f"There is no dataset '{other}' yet; {live.city}.json is for '{live.city}-s'. Give --budget" in told
+    assert "no dataset" in run(CURATOR, "datasets", "show", other, code=1).stderr
+    assert "0.5 left" in run(CURATOR, "release", trips, *TERMS, "--dataset", other, "--budget", 1).stdout
+
+
+def test_no_request_follows_an_upload(run: Run, live: Live, trips: Path) -> None:
+    """Whoever reads the log's times cannot tell when the upload ended, and so not how long it took."""
+    live.gate.seen.clear()
+    run(CURATOR, "release", trips, *TERMS, *BOUNDS, "--budget", 1)
+    assert live.gate.seen[-1][0] == "PUT"
+
+
 def test_without_dataset_and_bounds_it_is_said_what_is_missing(run: Run, live: Live, trips: Path) -> None:
     """Bounds are not read off the file, and the sentence says why and what to do."""
     told = run(CURATOR, "release", trips, *TERMS, code=2).stderr
