@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ROLES = ("admin", "curator", "analyst", "auditor")
 ROWS = 20_000
 EPSILON, CLUSTERS = "1", 5
+SECOND = "rugnik-data-demo-2"  # a folder that git ignores, since it has keys in it
 
 
 def demo(
@@ -76,9 +78,14 @@ def _listen(port: int) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        fail(
-            f"Port {port} cannot be had ({error.strerror}). Try another one: rugnik demo --port {port + 1}", Code.USAGE
-        )
+        other = port + 1 if port < 65535 else 8001
+        if error.errno == errno.EADDRINUSE:
+            fail(
+                f"Port {port} is taken, perhaps by a demo that already runs: look at http://127.0.0.1:{port}/. "
+                f"For a second one: rugnik demo --port {other} --data-dir {SECOND}",
+                Code.USAGE,
+            )
+        fail(f"Port {port} cannot be had ({error.strerror}). Try another one: rugnik demo --port {other}", Code.USAGE)
     return listener
 
 

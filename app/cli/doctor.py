@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,19 +34,30 @@ class Finding:
     mend: str = ""
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder with SQLite in it, such as the demo's, in place of RUGNIK_DATA_DIR.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Check database, migrations, witness, entropy, permissions, clock and disk of the service that would run here.
 
     Ends with 1 where something must be mended. Uses the same RUGNIK_…
-    variables as `rugnik serve`.
+    variables as `rugnik serve`; with --data-dir, that folder's own database
+    and witness.
 
     \b
     Example:
       RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
+      rugnik doctor --data-dir rugnik-data-demo
     """
     from app.serving import read_settings  # noqa: PLC0415 - see app.cli.shared
 
-    findings = list(examine(read_settings()))
+    settings = read_settings()
+    findings = list(examine(settings if data_dir is None else _of_folder(settings, data_dir)))
     if as_json:
         show_json([asdict(finding) for finding in findings])
     else:
@@ -56,6 +67,13 @@ def doctor(as_json: AsJson = False) -> None:
                 typer.echo(f"{'':<19}-> {one.mend}")
     if any(finding.state == BAD for finding in findings):
         raise typer.Exit(code=Code.REFUSED)
+
+
+def _of_folder(settings: Settings, folder: Path) -> Settings:
+    """The service of a folder, whatever database is set here; a demo has its witness inside, others beside it."""
+    inside = folder.resolve() / "witness" / "head"
+    own = {"data_dir": folder, "database_url": None, "witness": inside if inside.exists() else None}
+    return settings.model_copy(update=own)
 
 
 def examine(settings: Settings) -> Iterator[Finding]:

@@ -64,6 +64,10 @@ def test_the_demo_is_ready_usable_and_gone_on_with(tmp_path: Path) -> None:
         assert '"epsilon_spent":"0"' in curl
         assert "size between" in rugnik
         assert python.startswith("Interval(")
+        health = bash(f"RUGNIK_DATABASE_URL=sqlite:////nowhere.db rugnik doctor --data-dir {folder}", tmp_path)
+        assert "agrees with the ledger at entry 3" in health
+        assert f"{folder} is yours alone" in health
+        assert "there is none yet" not in health
         assert stat.S_IMODE((folder / "keys.env").stat().st_mode) == 0o600
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         first = running.variables
@@ -89,7 +93,10 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "app.cli", "demo", "--port", str(port), "--data-dir", str(tmp_path / "demo")]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 2
-    assert f"Port {port} cannot be had" in done.stderr
+    assert (
+        f"Port {port} is taken, perhaps by a demo that already runs: look at http://127.0.0.1:{port}/." in done.stderr
+    )
+    assert f"rugnik demo --port {port + 1} --data-dir rugnik-data-demo-2" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "demo").exists()
 
