@@ -17,12 +17,15 @@ from starlette.requests import ClientDisconnect
 
 from app import errors
 from app.ingest import errors as ingest
+from app.schemas.base import IN_WORDS
 from core import errors as core
+from core.budget import HOW_TO_WRITE
 
 log = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 _TYPE = "urn:rugnik:problem:"
+_EPSILONS = ("epsilon", "budget", "estimate")  # fields that are decimal strings
 
 
 class Problem(BaseModel):
@@ -116,7 +119,10 @@ def _invalid(_request: Request, error: Exception) -> JSONResponse:
     """422 of the framework: where and what kind, never what was sent."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
     places = [{"loc": _place(found), "type": found["type"], "msg": _message(found)} for found in error.errors()]
-    detail = "; ".join(f"{'.'.join(map(str, place['loc']))}: {place['msg']}" for place in places)
+    detail = "; ".join(
+        place["msg"] if place["type"] == "json_invalid" else f"{'.'.join(map(str, place['loc']))}: {place['msg']}"
+        for place in places
+    )
     return reply(422, "invalid-request", "The request is not valid", detail, errors=places)
 
 
@@ -126,7 +132,21 @@ def _place(found: Any) -> list[str | int]:
 
 
 def _message(found: Any) -> str:
-    return "a field that is not known here" if found["type"] == "extra_forbidden" else str(found["msg"])
+    """The framework's words, or plainer ones for what newcomers meet first."""
+    field = found["loc"][-1]
+    match found["type"]:
+        case "extra_forbidden":
+            return "a field that is not known here"
+        case "json_invalid":
+            return f"The body is not JSON: see character {int(field) + 1}."  # it counts from 0, and people do not
+        case "string_type" if field in _EPSILONS:
+            return f'Send {field} as a string, such as "0.5".'
+        case "string_too_long" if field in _EPSILONS:
+            return HOW_TO_WRITE
+        case "string_pattern_mismatch":
+            return IN_WORDS.get(found["ctx"]["pattern"], str(found["msg"]))
+        case _:
+            return str(found["msg"])
 
 
 def _http(_request: Request, error: Exception) -> JSONResponse:

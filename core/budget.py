@@ -10,6 +10,7 @@ from functools import total_ordering
 from core.errors import InsufficientBudget, InvalidEpsilon
 
 NANO = 10**9
+HOW_TO_WRITE = "Write epsilon in plain digits with a point, such as 0.25: up to nine decimals, and below 1000."
 _DECIMAL = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,9}))?", re.ASCII)
 
 
@@ -29,9 +30,7 @@ class Epsilon:
         """'0.25' -> Epsilon(nano=250_000_000); a tenth decimal is refused, not rounded."""
         match = _DECIMAL.fullmatch(text)
         if match is None:
-            raise InvalidEpsilon(
-                'Epsilon is a decimal string from 0 to 999 with at most nine decimal places, such as "0.25".'
-            )
+            raise InvalidEpsilon(HOW_TO_WRITE)
         return cls(nano=int(match[1] + (match[2] or "").ljust(9, "0")))
 
     def __str__(self) -> str:

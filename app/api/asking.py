@@ -13,6 +13,7 @@ from app.api.negotiation import has_already, negotiate
 from app.auth import Principal
 from app.problems import declared
 from app.tabular import Format
+from core.errors import InvalidQuery
 
 Level = Annotated[float, Query(gt=0, lt=1, description="The probability that an interval is to hold with.")]
 Seed = Annotated[int, Query(ge=0, lt=2**63, description="A public seed: the same seed gives the same answer.")]
@@ -30,11 +31,19 @@ def documented(model: type[Any], *statuses: int, files: tuple[Format, ...] = ())
 
 async def published_release(request: Request, caller: Principal, release_id: str) -> tuple[Answers, Published]:
     """The release that is asked, if it is published and this caller may ask it; from memory where it can be had."""
+    _refuse_unknown_parameters(request)
     answers: Answers = request.app.state.answers
     found = answers.published_here(caller, release_id)
     if found is None:
         found = await to_thread.run_sync(answers.published, caller, release_id)
     return answers, found
+
+
+def _refuse_unknown_parameters(request: Request) -> None:
+    """A misspelt parameter would otherwise be left out, and the answer be one to another question."""
+    known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
+    if not set(request.query_params) <= set(known):
+        raise InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(known) or 'none'}.")
 
 
 async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:

@@ -12,9 +12,14 @@ EpsilonText = Annotated[
     str,
     Field(description='A decimal string with at most nine places, such as "0.25".', max_length=13, examples=["0.5"]),
 ]
-DatasetName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+DatasetName = Annotated[str, StringConstraints(pattern=NAME)]
 NO_CONTROL = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL holds no NUL, and a name with a line end is a mistake
 Line = Annotated[str, StringConstraints(pattern=NO_CONTROL, strip_whitespace=True)]
+IN_WORDS = {  # what a pattern asks for
+    NAME: "A name has letters, digits, dot, dash and underscore, begins with a letter or digit, and is at most 64 long.",
+    NO_CONTROL: "A text here has no line ends and no other control characters.",
+}
 Whole = Annotated[int, Field(strict=True, ge=1, le=MAX_SIZE)]
 
 

@@ -15,6 +15,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from app import datasets, releases
+from app.schemas.base import IN_WORDS, NAME
+from core.budget import HOW_TO_WRITE
 from tests.support.api import CSV, Api
 from tests.support.failures import CANARY, FAILURES
 from tests.support.world import World, opened_world
@@ -99,6 +101,23 @@ def test_a_wrong_method_is_told_the_right_ones(world: World) -> None:
 def test_a_refusal_at_a_cap_names_the_setting(world: World, failure: str, setting: str) -> None:
     """Whoever runs the service learns which variable to change."""
     assert FAILURES[failure].send(world).json()["setting"] == setting
+
+
+@pytest.mark.parametrize(
+    ("failure", "detail"),
+    [
+        ("unknown parameter", "There is no parameter of that name here; this takes: where, level."),
+        ("unknown parameter of a file", "There is no parameter of that name here; this takes: count, seed, format."),
+        ("a number for epsilon", 'body.epsilon: Send epsilon as a string, such as "0.5".'),
+        ("epsilon too long", f"body.epsilon: {HOW_TO_WRITE}"),
+        ("no epsilon", HOW_TO_WRITE),
+        ("bad dataset name", f"body.name: {IN_WORDS[NAME]}"),
+        ("JSON without end", "The body is not JSON: see character 10."),
+    ],
+)
+def test_a_common_mistake_is_told_in_plain_words(world: World, failure: str, detail: str) -> None:
+    """What to write instead, and no pattern."""
+    assert FAILURES[failure].send(world).json()["detail"] == detail
 
 
 def test_an_upload_that_says_it_is_too_large_is_refused_before_it_is_read(world: World) -> None:

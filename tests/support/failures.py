@@ -207,6 +207,8 @@ FAILURES: dict[str, Failure] = {
     "text for a number": Failure(422, "invalid-request", _order(clusters=CANARY)),
     "a list for a text": Failure(422, "invalid-request", _register(name=[CANARY])),
     "a lone surrogate": Failure(422, "invalid-request", _raw(rf'{{"name": "\ud800{CANARY}"}}'.encode())),
+    "a number for epsilon": Failure(422, "invalid-request", _order(epsilon=0.1)),
+    "epsilon too long": Failure(422, "invalid-request", _order(epsilon="0.12345678901234")),
     "bad dataset name": Failure(422, "invalid-request", _register(name=f"{CANARY} x")),
     "dataset name too long in the address": Failure(
         422, "invalid-request", _as("curator", "GET", f"/v1/datasets/{_LONG}")
@@ -256,6 +258,10 @@ FAILURES: dict[str, Failure] = {
         404, "not-found", _as("analyst", "GET", "/v1/releases/{ordered}/count", params={"where": f"{CANARY}:1..2"})
     ),
     "unknown question": Failure(404, "not-found", _as("analyst", "GET", f"/v1/releases/{{published}}/{CANARY}")),
+    "unknown parameter": Failure(422, "invalid-query", _ask("count", params={CANARY: CANARY})),
+    "unknown parameter of a file": Failure(
+        422, "invalid-query", _ask("rows", params={CANARY: CANARY, "format": "csv"})
+    ),
     "range of an unknown attribute": Failure(422, "invalid-query", _ask("count", params={"where": f"{CANARY}:1..2"})),
     "range that is none": Failure(422, "invalid-query", _ask("count", params={"where": CANARY})),
     "ranges of an unknown attribute": Failure(
