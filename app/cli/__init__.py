@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from app.cli import admin, analyst, auditor, curator, demo, doctor, releasing, service
@@ -28,6 +31,22 @@ main = typer.Typer(
     epilog=CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rugnik {version('rugnik')}")
+        raise typer.Exit
+
+
+@main.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None: ...
+
+
 RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
 for run in (demo.demo, service.serve, service.migrate, doctor.doctor):
     main.command(rich_help_panel=RUNNING)(run)

@@ -181,7 +181,8 @@ def clusters(
         for merge in found.merges:
             pair = " and ".join(str(number + 1) for number in merge.clusters)
             note(f"Clusters {pair} may be one, with probability {merge.probability:.2f}.")
-        note(f"method {found.method}, stability {found.stability:.2f}, inertia {found.inertia:.4g}")
+        why = f" ({found.method_reason.rstrip('.')})" if found.method_reason else ""
+        note(f"method {found.method}{why}, stability {found.stability:.2f}, inertia {found.inertia:.4g}")
 
 
 @query.command()
@@ -227,6 +228,7 @@ def rows(
         found = release_id(client, release)
         if output is not None:
             client.download_rows(found, output, count=count, seed=seed, format=_form(output))
+            note(f"Written to {output}.")
             return
         answer = client.rows(found, count, seed=seed)
     _show(answer, answer.attributes, answer.rows, as_json, None)
@@ -250,6 +252,7 @@ def synopsis(
         found = release_id(client, release)
         if output is not None:
             client.download_synopsis(found, output, format=_form(output))
+            note(f"Written to {output}.")
             return
         answer = client.synopsis(found)
     names = [f"{axis.name} {end}" for axis in answer.attributes for end in ("from", "to")]

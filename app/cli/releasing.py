@@ -51,8 +51,7 @@ def check(
     bounds = find_schema(file, attribute, schema)
     if bounds is None:
         with connect(url, key) as client:
-            registered = client.dataset(dataset or stem(file))
-        bounds = _bounds_of(registered)
+            bounds = _bounds_of(client.dataset(dataset) if dataset else _guessed(client, file))
     ingest = check_locally(file, bounds.attributes, out_of_range=out_of_range, media_type=media_type)
     fields = [(name, getattr(ingest, name)) for name in ("rows_read", "rows_dropped", "rows_clipped")]
     if as_json:
@@ -166,6 +165,19 @@ def check_locally(
     except ValueError:
         kinds = ", ".join(kind.value for kind in MediaType)
         fail(f"Give clip or drop to --out-of-range, and one of these to --media-type: {kinds}.", Code.USAGE)
+
+
+def _guessed(client: Client, file: Path) -> Dataset:
+    """The dataset that bears the file's name."""
+    from app.client import errors  # noqa: PLC0415
+
+    try:
+        return client.dataset(stem(file))
+    except errors.NotFound:
+        fail(
+            f"There is no dataset '{stem(file)}' (from the file's name): give --dataset, or bounds with -a.",
+            Code.REFUSED,
+        )
 
 
 def _dataset(client: Client, name: str, stated: Schema | None, budget: str | None) -> Dataset:

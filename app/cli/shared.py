@@ -53,10 +53,10 @@ class Code(IntEnum):
 
 CODES = """\b
 Exit codes, for scripts:
-  0  done                               4  not enough epsilon is left
-  1  refused, or something to mend      5  the ledger is not valid
-  2  wrong usage, or a wrong setting    6  the key is missing or may not do this
-  3  the service is not reached         7  the file does not fit"""
+  0  done                              4  not enough epsilon is left
+  1  refused, or something to mend     5  the ledger is not valid
+  2  wrong usage, or a wrong setting   6  no key, or one that may not
+  3  the service is not reached        7  the file does not fit"""
 
 
 class Sentences(TyperGroup):
@@ -119,6 +119,8 @@ def connect(url: str, key: str | None) -> Client:
 
     if not key:
         fail("A key is needed: set RUGNIK_KEY, or give --key.", Code.KEY)
+    if not url.lower().startswith(("http://", "https://")):
+        fail("An address begins with http:// or https://. Check --url or RUGNIK_URL.", Code.NOT_REACHED)
     return Client(url, key, retries=Retries(attempts=3, first_wait=0.3))
 
 
@@ -129,6 +131,7 @@ def show_json(raw: Any, output: Path | None = None) -> None:
         typer.echo(text)
     else:
         output.write_text(text + "\n", encoding="utf-8")
+        note(f"Written to {output}.")
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:

@@ -17,7 +17,7 @@ DatasetName = Annotated[str, StringConstraints(pattern=NAME)]
 NO_CONTROL = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL holds no NUL, and a name with a line end is a mistake
 Line = Annotated[str, StringConstraints(pattern=NO_CONTROL, strip_whitespace=True)]
 IN_WORDS = {  # what a pattern asks for
-    NAME: "A name has letters, digits, dot, dash and underscore, begins with a letter or digit, and is at most 64 long.",
+    NAME: "A name has letters, digits, dot, dash and underscore: up to 64, the first a letter or digit.",
     NO_CONTROL: "A text here has no line ends and no other control characters.",
 }
 Whole = Annotated[int, Field(strict=True, ge=1, le=MAX_SIZE)]

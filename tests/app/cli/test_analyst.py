@@ -48,8 +48,17 @@ def test_every_question_is_a_table_or_json_or_a_file(run: Run, release: str, que
     assert (answer["release"], answer["epsilon_spent"]) == (release, "0")
     assert answer[field]
     file = tmp_path / "answer.json"
-    assert run(ANALYST, "query", question, release, *options, "-o", file).stdout == ""
+    written = run(ANALYST, "query", question, release, *options, "-o", file)
+    assert (written.stdout, written.stderr) == ("", f"Written to {file}.\n")
     assert json.loads(file.read_text()) == answer
+
+
+def test_clusters_say_by_which_method_and_why(run: Run, release: str) -> None:
+    """What served may be another method than was asked for."""
+    for method in ((), ("--method", "lloyd")):
+        found = json.loads(run(ANALYST, "query", "clusters", release, "-k", 3, *method, "--json").stdout)
+        told = run(ANALYST, "query", "clusters", release, "-k", 3, *method).stderr
+        assert f"method {found['method']} ({found['method_reason'].rstrip('.')})" in told
 
 
 def test_a_box_that_cuts_cells_says_so(run: Run, release: str) -> None:

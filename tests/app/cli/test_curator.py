@@ -141,7 +141,8 @@ def test_check_reads_as_the_service_does_and_spends_nothing(run: Run, live: Live
     assert alone == {"rows_read": 302, "rows_dropped": 1, "rows_clipped": 1}
     dropped = json.loads(run(None, "check", trips, *BOUNDS, "--json", "--out-of-range", "drop").stdout)
     assert dropped == {"rows_read": 302, "rows_dropped": 2, "rows_clipped": 0}
-    run(CURATOR, "check", trips, code=1)  # no such dataset yet
+    told = run(CURATOR, "check", trips, code=1).stderr
+    assert f"There is no dataset '{live.city}' (from the file's name): give --dataset, or bounds with -a." in told
     run(CURATOR, "datasets", "new", live.city, *BOUNDS, "--budget", 1)
     assert "302" in run(CURATOR, "check", trips).stdout
     assert _spent(run, live) == "0"
@@ -233,6 +234,7 @@ def test_keys_are_managed(run: Run, live: Live) -> None:
         ("rugnik_curator_k0_nonsense", None, 6, "does not know this key"),
         ("k", "http://127.0.0.1:1", 3, "Is the service running"),
         ("k", "nonsense", 3, "RUGNIK_URL"),
+        ("k", "localhost:8000", 3, "An address begins with http:// or https://."),
     ],
 )
 def test_what_stands_in_the_way_is_one_sentence_and_a_code(

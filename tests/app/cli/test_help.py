@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from app.cli import main
-from app.cli.shared import Code
+from app.cli.shared import CODES, Code
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -71,6 +72,19 @@ def test_the_exit_codes_are_told() -> None:
     told = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "100"}).output
     for code in Code:
         assert f"{int(code)}  " in told
+
+
+def test_the_exit_codes_fit_a_narrow_terminal() -> None:
+    """80 columns: each line of the table as it was written."""
+    told = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "80"}).output
+    for line in CODES.splitlines()[2:]:
+        assert line in told
+
+
+def test_the_version_is_told() -> None:
+    """That of the package, and nothing else."""
+    done = CliRunner().invoke(main, ["--version"])
+    assert (done.exit_code, done.output) == (0, f"rugnik {version('rugnik')}\n")
 
 
 HEAVY = ("uvicorn", "pyarrow", "numpy", "scipy", "sqlalchemy", "fastapi", "httpx", "cryptography")
