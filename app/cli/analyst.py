@@ -181,8 +181,9 @@ def clusters(
         for merge in found.merges:
             pair = " and ".join(str(number + 1) for number in merge.clusters)
             note(f"Clusters {pair} may be one, with probability {merge.probability:.2f}.")
-        why = f" ({found.method_reason.rstrip('.')})" if found.method_reason else ""
-        note(f"method {found.method}{why}, stability {found.stability:.2f}, inertia {found.inertia:.4g}")
+        note(f"method {found.method}, stability {found.stability:.2f}, inertia {found.inertia:.4g}")
+        if found.method_reason:
+            note(found.method_reason)
 
 
 @query.command()

@@ -231,7 +231,7 @@ In another terminal:
 
   . {env}
 
-  curl -s "$RUGNIK_URL/v1/releases/$RELEASE/count?where=hour:7..9" -H "Authorization: Bearer $ANALYST"
+  curl -s "$RUGNIK_URL/v1/releases/$RELEASE/count?where=hour:7..9" -H "Authorization: Bearer $ANALYST"; echo
 
   RUGNIK_KEY=$ANALYST {rugnik} query clusters {bikes.DATASET} --k 5
 
