@@ -37,7 +37,7 @@ _MOST_POINTS, _FINISHING_STEPS = 2**15, 4
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
 _LLOYD_STARTS = 10
 # What the posterior was made for, and has the time for: three seconds on one core, whatever is asked.
-_MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 4096, 2**16, 2**15
+_MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 5000, 2**16, 2**15
 
 
 class Method(StrEnum):

@@ -218,14 +218,26 @@ def test_an_unmigrated_database_is_not_ready(lone: World) -> None:
 
 
 @pytest.mark.parametrize("damage", ["damaged", "unreadable"])
-def test_an_order_that_could_not_be_witnessed_is_still_answered(lone: World, damage: str) -> None:
-    """The charge is committed by then: a failure would make the curator order, and pay, again."""
+def test_no_order_is_charged_without_a_witness_to_ask(lone: World, damage: str) -> None:
+    """Whether the ledger is the newest cannot be known then, so nothing is taken from it."""
     witness = lone.api.service.witness.path
+    before = lone.api.budget()
     witness.unlink()
     if damage == "unreadable":
         witness.mkdir()
     else:
         witness.write_text("?")
+    refused = lone.api.order()
+    assert (refused.status_code, refused.json()["type"]) == (503, "urn:rugnik:problem:not-ready")
+    assert lone.api.budget() == before
+
+
+def test_an_order_that_could_not_be_witnessed_is_still_answered(lone: World) -> None:
+    """The charge is committed by then: a failure would make the curator order, and pay, again."""
+    witness = lone.api.service.witness.path
+    lock = witness.with_name(witness.name + ".lock")
+    lock.unlink(missing_ok=True)
+    lock.mkdir()
     assert lone.api.order().status_code == 201
 
 
