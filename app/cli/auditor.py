@@ -96,7 +96,7 @@ def export(output: Output = None, url: Url = URL, key: Key = None) -> None:
 
 def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
     """What walking an export gives, spelt as the service would, and whether the head that was noted is in it."""
-    from core.chain import verify as walk  # noqa: PLC0415 - see app.cli.shared
+    from core.chain import verify as walk
 
     seen: set[str] = set()
     with path.open("rb") as lines:
@@ -112,7 +112,7 @@ def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
 
 
 def _entries(lines: Iterable[bytes], seen: set[str]) -> Iterator[LedgerEntry | None]:
-    from core.chain import LedgerEntry  # noqa: PLC0415
+    from core.chain import LedgerEntry
 
     for line in lines:
         entry = LedgerEntry.from_line(line.rstrip(b"\n"))

@@ -50,8 +50,8 @@ def demo(
 
 
 def _run(settings: Settings, listener: socket.socket) -> None:
-    from app.database import Database  # noqa: PLC0415 - see app.cli.shared
-    from app.startup import prepare_data_folder, serving_alone  # noqa: PLC0415
+    from app.database import Database
+    from app.startup import prepare_data_folder, serving_alone
 
     prepare_data_folder(settings)
     with serving_alone(Database(settings.url)):
@@ -91,7 +91,7 @@ def _listen(port: int) -> socket.socket:
 
 def _settings(data_dir: Path) -> Settings:
     """A service of its own, whatever else is set in this environment."""
-    from app.config import Settings  # noqa: PLC0415 - see app.cli.shared
+    from app.config import Settings
 
     class Alone(Settings):
         """Settings that do not look at the environment."""
@@ -107,9 +107,9 @@ def _settings(data_dir: Path) -> Settings:
 
 def _prepare(settings: Settings, url: str) -> Prepared:
     """Keys and a published release: what is there is used again, what is missing is made."""
-    from app.errors import CannotStart  # noqa: PLC0415
-    from app.main import make_service  # noqa: PLC0415
-    from app.observability import configure_logging  # noqa: PLC0415
+    from app.errors import CannotStart
+    from app.main import make_service
+    from app.observability import configure_logging
 
     configure_logging(settings.log_level)
     try:
@@ -129,8 +129,8 @@ def _prepare(settings: Settings, url: str) -> Prepared:
 
 def _keys(service: Service, env: Path) -> dict[str, str]:
     """A key of each role: those of an earlier run, if the service still knows them."""
-    from app.auth import Role, authenticate, issue_key  # noqa: PLC0415
-    from app.errors import NotAuthenticated  # noqa: PLC0415
+    from app.auth import Role, authenticate, issue_key
+    from app.errors import NotAuthenticated
 
     stored: dict[str, str] = {}
     with suppress(OSError, ValueError):
@@ -147,14 +147,14 @@ def _keys(service: Service, env: Path) -> dict[str, str]:
 
 def _release(service: Service, curator_key: str) -> str:
     """The id of a published release, after whatever is missing on the way to one."""
-    from app import datasets, releases  # noqa: PLC0415
-    from app.auth import authenticate  # noqa: PLC0415
-    from app.errors import NotFound  # noqa: PLC0415
-    from app.ingest.formats import MediaType  # noqa: PLC0415
-    from app.ledger import State  # noqa: PLC0415
-    from app.schemas.datasets import DatasetBody  # noqa: PLC0415
-    from app.schemas.orders import OrderBody  # noqa: PLC0415
-    from core.budget import Epsilon  # noqa: PLC0415
+    from app import datasets, releases
+    from app.auth import authenticate
+    from app.errors import NotFound
+    from app.ingest.formats import MediaType
+    from app.ledger import State
+    from app.schemas.datasets import DatasetBody
+    from app.schemas.orders import OrderBody
+    from core.budget import Epsilon
 
     caller = authenticate(service, curator_key)
     body = DatasetBody(**bikes.SCHEMA)
@@ -191,9 +191,9 @@ def _write(prepared: Prepared) -> None:
 
 
 def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> None:
-    import uvicorn  # noqa: PLC0415
+    import uvicorn
 
-    from app.main import create_app  # noqa: PLC0415
+    from app.main import create_app
 
     class Announcing(uvicorn.Server):
         """Tells how to look at it once it answers."""

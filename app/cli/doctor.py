@@ -54,7 +54,7 @@ def doctor(
       RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
       rugnik doctor --data-dir rugnik-data-demo
     """
-    from app.serving import read_settings  # noqa: PLC0415 - see app.cli.shared
+    from app.serving import read_settings
 
     settings = read_settings()
     findings = list(examine(settings if data_dir is None else _of_folder(settings, data_dir)))
@@ -122,9 +122,9 @@ def _open_to_others(path: Path) -> bool:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - see app.cli.shared
+    from sqlalchemy.exc import SQLAlchemyError
 
-    from app.database import Database  # noqa: PLC0415
+    from app.database import Database
 
     if settings.database_url is None and not settings.sqlite_path.exists():
         yield Finding("database", DOUBTFUL, "there is none yet", "the first 'rugnik serve' makes it")
@@ -152,10 +152,10 @@ def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
 
 
 def _witness(settings: Settings, database: Database) -> Finding:
-    from app.errors import CannotStart  # noqa: PLC0415
-    from app.ledger import head, holds  # noqa: PLC0415
-    from app.witness import Witness  # noqa: PLC0415
-    from core.chain import EMPTY  # noqa: PLC0415
+    from app.errors import CannotStart
+    from app.ledger import head, holds
+    from app.witness import Witness
+    from core.chain import EMPTY
 
     path = settings.witness_path
     try:
@@ -182,7 +182,7 @@ def _witness(settings: Settings, database: Database) -> Finding:
 
 def _clock(database: Database) -> Finding:
     """No time server is asked: the newest entry is in the past, or the clock is wrong, then or now."""
-    from app.ledger import newest_time  # noqa: PLC0415
+    from app.ledger import newest_time
 
     with database.read_only() as tx:
         newest = newest_time(tx)

@@ -133,19 +133,19 @@ def check_locally(
     file: Path, bounds: dict[str, tuple[float, float]], *, out_of_range: str | None, media_type: str | None
 ) -> Ingest:
     """The service's own readers on a local file; a fault of the file ends the command."""
-    from app.client.bodies import body_of  # noqa: PLC0415 - heavy: see app.cli.shared
-    from app.config import Settings  # noqa: PLC0415
-    from app.ingest.errors import IngestError  # noqa: PLC0415
-    from app.ingest.formats import MediaType  # noqa: PLC0415
-    from app.ingest.upload import check_upload  # noqa: PLC0415
-    from core.domain import Attribute, Domain  # noqa: PLC0415
-    from core.errors import InvalidDomain  # noqa: PLC0415
-    from core.records import OutOfRange as Choice  # noqa: PLC0415
+    from app.client.bodies import body_of
+    from app.config import Settings
+    from app.ingest.errors import IngestError
+    from app.ingest.formats import MediaType
+    from app.ingest.upload import check_upload
+    from core.domain import Attribute, Domain
+    from core.errors import InvalidDomain
+    from core.records import OutOfRange as Choice
 
     try:
         limits = Settings().limits
     except ValueError:
-        from app.serving import read_settings  # noqa: PLC0415 - knows how to say which setting is wrong
+        from app.serving import read_settings
 
         limits = read_settings().limits
     body = body_of(file, media_type=media_type)
@@ -169,7 +169,7 @@ def check_locally(
 
 def _guessed(client: Client, file: Path) -> Dataset:
     """The dataset that bears the file's name."""
-    from app.client import errors  # noqa: PLC0415
+    from app.client import errors
 
     try:
         return client.dataset(stem(file))
@@ -182,7 +182,7 @@ def _guessed(client: Client, file: Path) -> Dataset:
 
 def _dataset(client: Client, name: str, stated: Schema | None, budget: str | None) -> Dataset:
     """The dataset, registered now if it is missing; never with other bounds than were stated."""
-    from app.client import errors  # noqa: PLC0415
+    from app.client import errors
 
     try:
         found = client.dataset(name)
@@ -238,7 +238,7 @@ def _upload(client: Client, order: str, file: Path, *, media_type: str | None, g
 @contextmanager
 def _kept_open(order: str) -> Iterator[None]:
     """Whatever ends the block, the order that is paid for is not lost."""
-    from app.client import errors  # noqa: PLC0415
+    from app.client import errors
 
     try:
         yield
@@ -258,8 +258,8 @@ def _progress_bar() -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     columns = (TextColumn("Uploading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

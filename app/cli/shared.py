@@ -77,8 +77,8 @@ class Sentences(TyperGroup):
 
 def _explained(error: Exception) -> tuple[str, Code] | None:
     """The sentence and the code of an error; None for one that is a fault of ours."""
-    from app.client import errors  # noqa: PLC0415 - see the module's docstring
-    from app.errors import CannotStart  # noqa: PLC0415
+    from app.client import errors
+    from app.errors import CannotStart
 
     match error:
         case CannotStart():
@@ -115,7 +115,7 @@ def note(message: str) -> None:
 
 def connect(url: str, key: str | None) -> Client:
     """A client for a command; patient for about a second where nothing listens."""
-    from app.client import Client, Retries  # noqa: PLC0415 - see the module's docstring
+    from app.client import Client, Retries
 
     if not key:
         fail("A key is needed: set RUGNIK_KEY, or give --key.", Code.KEY)
@@ -136,10 +136,10 @@ def show_json(raw: Any, output: Path | None = None) -> None:
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
     """A table; numbers to the right. What comes from a service is text and never markup."""
-    from rich import box  # noqa: PLC0415 - see the module's docstring
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     listed = [list(row) for row in rows]
