@@ -73,7 +73,7 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
 
 
 def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> None:
-    """Fields and the keyboard do what a drag does; what makes no sense is told in words; Clear forgets it."""
+    """Fields and the keyboard do what a drag does; Clear forgets it."""
     page = explored(window, city, 3)
     page.get_by_label("visits to").fill("10")
     page.get_by_label("visits to").press("Enter")
@@ -85,14 +85,69 @@ def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> Non
     expect(answer).to_have_count(0)
 
 
-def test_nonsense_in_a_box_is_told_in_words(window: Window, city: City) -> None:
-    """The service's own sentence, beside the fields."""
-    analyst = window(city.url, city.keys["analyst"])
-    analyst.expected_statuses |= {422}
-    page = analyst.go(f"/releases/{city.releases[2]}")
-    page.get_by_label("age from").fill("young")
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("1,5", "age: '1,5' is not a number; write 1.5."),
+        ("1,500", "age: '1,500' is not a number; write 1500 or 1.500."),
+        ("young", "age: 'young' is not a number."),
+        ("Infinity", "age: 'Infinity' is not a number."),
+    ],
+)
+def test_what_is_no_number_is_told_at_its_field(window: Window, city: City, written: str, told: str) -> None:
+    """In words and without asking the service; the map goes on working, and the box is counted once it is mended."""
+    page = explored(window, city, 3)
+    drag(page, (0.15, 0.1), (0.4, 0.3))
+    answer = page.locator("#box-answer .answer")
+    answer.wait_for()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/count" in request.url else None)
+    field = page.get_by_label("age from")
+    field.fill(written)
     page.get_by_role("button", name="Count", exact=True).click()
-    expect(page.locator("#box-answer")).to_contain_text("Write a range as")
+    expect(page.locator(".field-fault:visible")).to_have_text(told)
+    expect(field).to_be_focused()
+    expect(field).to_have_accessible_description(told)
+    expect(answer).to_have_count(0)
+    page.get_by_label("Across").select_option("visits")
+    page.locator("#map[data-axes='visits income']").wait_for()
+    expect(page.locator("#problem")).to_be_empty()
+    assert asked == []
+    field.fill("1.5")
+    field.press("Enter")
+    answer.wait_for()
+    expect(page.locator(".field-fault:visible")).to_have_count(0)
+
+
+def test_a_field_spoilt_after_the_count_does_not_break_the_map(window: Window, city: City) -> None:
+    """Another axis is drawn, without a box whose ends nobody knows."""
+    page = explored(window, city, 3)
+    drag(page, (0.15, 0.1), (0.4, 0.3))
+    page.locator("#box-answer .answer").wait_for()
+    page.get_by_label("income to").fill("abc")
+    page.get_by_label("Across").select_option("visits")
+    page.locator("#map[data-axes='visits income']").wait_for()
+    expect(page.locator("#problem")).to_be_empty()
+    assert page.evaluate("document.getElementById('map').layout.selections") == []
+
+
+def test_a_box_that_cuts_cells_says_how_far_that_may_move_it(window: Window, city: City) -> None:
+    """As large as the interval of the noise, with the API's two counts; of a box of whole cells nothing is said."""
+    page = explored(window, city, 2)
+    page.get_by_label("age from").fill("20.37")
+    page.get_by_label("age from").press("Enter")
+    cut = page.locator("#box-answer .cut")
+    ends = city.ask(f"/v1/releases/{city.releases[2]}/count?where=age:20.37..")["discretisation"]
+    low, high = sorted((ends["low"], ends["high"]))
+    expect(cut).to_have_text(
+        f"The box cuts cells of the grid: the count lies between {low:,.0f} and {high:,.0f}, give or take the noise."
+    )
+    looks = "(one) => [getComputedStyle(one).fontSize, getComputedStyle(one).color]"
+    assert cut.evaluate(looks) == page.locator("#box-answer .interval").first.evaluate(looks)
+    page.get_by_label("age from").fill("")
+    page.get_by_label("age from").press("Enter")
+    expect(cut).to_have_count(0)
+    expect(page.locator("#box-answer .interval")).to_have_count(1)
 
 
 def test_moving_k_shows_the_clusters_of_the_api(window: Window, city: City) -> None:

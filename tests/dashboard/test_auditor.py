@@ -60,6 +60,19 @@ def test_an_auditor_verifies_and_a_tampered_copy_is_broken_at_the_right_entry(
     expect(page.locator("#last-verified")).to_contain_text("broken at entry 7")
 
 
+def test_what_a_verification_says_fits_a_phone(window: Window, city: City) -> None:
+    """390 pixels wide: the hash of the head is wrapped, not pushed out of the page, and stands clear of the button."""
+    page = window(city.url, city.keys["auditor"], viewport={"width": 390, "height": 844}).go("/ledger")
+    page.get_by_role("button", name="Verify now").click()
+    notice = page.locator("#verify-outcome .notice")
+    expect(notice).to_contain_text("The head is")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    button, told = page.locator("#verify").bounding_box(), notice.bounding_box()
+    assert button is not None
+    assert told is not None
+    assert told["y"] - (button["y"] + button["height"]) >= 8
+
+
 def test_an_auditor_finds_an_entry(window: Window, city: City) -> None:
     """By kind, dataset and text; the filters stay in the address and in the form, and Clear brings all back."""
     page = window(city.url, city.keys["auditor"]).go("/ledger")
