@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 
 from app.config import Settings
 from tests.support.browser import Surfer
-from tests.support.city import City, million_cells
+from tests.support.city import City, million_cells, thresholded
 from tests.support.server import Server
 
 Window = Callable[..., Surfer]
@@ -279,6 +279,23 @@ def test_a_million_cells_stay_light(sqlite_settings: Settings, serve: Callable[.
     assert 10_000 < weight < 2_000_000
     expect(page.get_by_role("button", name="Find 5 clusters")).to_be_visible()
     assert page.evaluate("document.getElementById('map').data[0].z.length") == 125
+
+
+def test_what_a_threshold_left_is_shown_with_its_bounds(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window
+) -> None:
+    """Marginals without one reach for all cells, and clusters by another method than the usual, with the reason why."""
+    server = serve(sqlite_settings.model_copy(update={"max_cells": 1000}))
+    release = thresholded(server, server.issue_key("curator"))
+    page = window(server.url, server.issue_key("analyst")).go(f"/releases/{release}")
+    page.locator("#map[data-ready='3']").wait_for()
+    expect(page.locator("#map-words")).to_contain_text("Point at a cell for its bounds")
+    low, high = page.evaluate("document.getElementById('map').data[0].customdata[0][0]")
+    assert low <= page.evaluate("document.getElementById('map').data[0].z[0][0]") <= high
+    expect(page.locator("#marginal-words")).to_contain_text("certain to lie between")
+    expect(page.locator("#clusters-body")).to_contain_text("Method: thresholded. ")
+    expect(page.locator("#problem")).to_be_empty()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
 def test_the_picture_and_the_data_can_be_taken_away(window: Window, city: City) -> None:

@@ -184,6 +184,22 @@ def test_signing_out_leaves_nothing_behind(window: Window, city: City) -> None:
     expect(surfer.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+def test_a_page_that_is_refused_or_unknown_keeps_the_menu_and_the_way_out(window: Window, city: City) -> None:
+    """Whoever is signed in sees so, reads a sentence, and can go on or sign out from there."""
+    surfer = window(city.url, city.keys["analyst"])
+    surfer.expected_statuses |= {403, 404}
+    for path, told in (
+        ("/keys", "This takes a key of role admin; yours is analyst."),
+        ("/nowhere", "There is nothing at this address."),
+    ):
+        page = surfer.go(path)
+        expect(page.get_by_role("main")).to_contain_text(told)
+        expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert surfer.context.cookies() == []
+
+
 def test_a_wrong_key_is_told_and_a_link_leads_on_after_signing_in(window: Window, city: City) -> None:
     """Nobody who follows a link has to find the page again."""
     surfer = window(city.url)
