@@ -145,7 +145,7 @@ export class BoxPanel {
     if (without !== found.count || with_ !== found.count) {
       // Noise can make the cut cells negative together: then all cells are fewer than the whole ones.
       const [least, most] = [Math.min(without, with_), Math.max(without, with_)].map((end) => number(Math.round(end), 12));
-      told.push(line(`The box cuts cells of the grid: the count lies between ${least} and ${most}, give or take the noise.`, "interval cut"));
+      told.push(line(`The box cuts cells of the grid: the count lies between ${least} and ${most}, give or take the noise.`, "cut"));
     }
     at("box-answer").replaceChildren(...told);
   }
