@@ -19,6 +19,7 @@ from anyio import to_thread
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from app import sessions
 from app.errors import NotAllowed, NotAuthenticated, NotFound
@@ -230,6 +231,17 @@ async def _caller(request: Request, service: Service, credentials: HTTPAuthoriza
     if request.method not in sessions.SAFE_METHODS:
         sessions.require_own_page(request, token, request.headers.get(sessions.CSRF_HEADER))
     return caller
+
+
+async def visitor(request: Request) -> Principal | None:
+    """Whoever is signed in, for a page that refuses nobody; None also where that cannot be found out."""
+    token = sessions.cookie_of(request)
+    if token is None:
+        return None
+    try:
+        return await to_thread.run_sync(resume, await service_of(request), token)
+    except (NotAuthenticated, SQLAlchemyError):
+        return None
 
 
 Admin = Annotated[Principal, Depends(_require(Role.ADMIN))]

@@ -76,6 +76,14 @@ _SETTINGS = {
 }
 
 
+# What the framework refuses by itself, in a sentence.
+_SENTENCES = {
+    400: "The body is not JSON that can be read.",
+    404: "There is nothing at this address.",
+    405: "This address does not take this method.",
+}
+
+
 def _of(error: Exception) -> tuple[int, str, str]:
     return next(_TABLE[ancestor] for ancestor in type(error).__mro__ if ancestor in _TABLE)
 
@@ -152,7 +160,7 @@ def _message(found: Any) -> str:
 def _http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
     title = HTTPStatus(error.status_code).phrase
-    detail = "The body is not JSON that can be read." if error.status_code == 400 else f"{title}."
+    detail = _SENTENCES.get(error.status_code, f"{title}.")
     response = reply(error.status_code, title.lower().replace(" ", "-"), title, detail)
     response.headers.update(error.headers or {})
     return response

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
 
+from app import auth
 from app.dashboard.pages import page
 
 _MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
@@ -29,19 +30,23 @@ def _told_to_people(handler: Callable[..., Any]) -> Callable[..., Any]:
         problem: Response = await found if inspect.isawaitable(found) else found
         if request.url.path.startswith(_MACHINES):
             return problem
-        return _page(request, problem)
+        return await _page(request, problem)
 
     return handle
 
 
-def _page(request: Request, problem: Response) -> Response:
+async def _page(request: Request, problem: Response) -> Response:
     if problem.status_code == HTTPStatus.UNAUTHORIZED:
         # Only what a link can bring back is kept: after a change that failed, one starts from the overview.
         wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         back = f"?next={quote(wanted)}" if request.method == "GET" and wanted != "/" else ""
         return RedirectResponse(f"/sign-in{back}", status_code=303, headers={"Cache-Control": "no-store"})
     told = json.loads(bytes(problem.body))
-    response = page(request, "error.html", None, status=problem.status_code, title=told["title"], detail=_detail(told))
+    # Who is signed in keeps the menu and the way out; after a failure of our own nothing more is asked of the database.
+    caller = await auth.visitor(request) if problem.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else None
+    response = page(
+        request, "error.html", caller, status=problem.status_code, title=told["title"], detail=_detail(told)
+    )
     for name in ("Retry-After", "Allow"):
         if name in problem.headers:
             response.headers[name] = problem.headers[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp
+from math import exp, inf
 from typing import Any
 
 from app.audit import History
@@ -13,6 +13,7 @@ from core.budget import Epsilon
 from core.chain import Kind, LedgerEntry
 
 _PRIORS = (0.5, 0.1, 0.01)
+_OVERFLOW = 700  # e^710 is more than a float can say
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,11 @@ def meaning(epsilon: Epsilon) -> Meaning:
     """
     loss = float(epsilon)
     guesses = tuple(Guess(p, _after(p, loss), _after(p, 2 * loss)) for p in _PRIORS)
-    return Meaning(epsilon=epsilon, factor=exp(loss), guesses=guesses, verdict=_verdict(loss))
+    return Meaning(epsilon=epsilon, factor=_factor(loss), guesses=guesses, verdict=_verdict(loss))
+
+
+def _factor(loss: float) -> float:
+    return exp(loss) if loss < _OVERFLOW else inf
 
 
 def _after(before: float, loss: float) -> float:
@@ -57,6 +62,8 @@ def _verdict(loss: float) -> str:
         return "By a common rule of thumb, 1 or less is strong protection."
     if loss <= 10:
         return "By a common rule of thumb, 1 to 10 is a real bound, though a weak one for the worst case."
+    if _factor(loss) > 1e6:
+        return "A factor of more than a million is practically no protection."
     return "Above 10, the bound by itself promises little for the worst case."
 
 

@@ -182,6 +182,13 @@ def test_the_meaning_of_an_epsilon_is_its_bound_on_odds(nano: int) -> None:
             assert after == pytest.approx(odds * exp(power * loss) / (1 + odds * exp(power * loss)))
 
 
+def test_an_epsilon_beyond_floats_still_has_a_meaning() -> None:
+    """e^999 is no float; what it promises can be said all the same."""
+    told = words.meaning(Epsilon(999 * 10**9))
+    assert told.factor > 1e300
+    assert "practically no protection" in told.verdict
+
+
 @pytest.mark.parametrize(
     ("share", "told"), [(0.5, "50 %"), (0.6224, "62.2 %"), (0.99999999, "over 99.9 %"), (1.0, "over 99.9 %")]
 )

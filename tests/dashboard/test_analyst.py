@@ -16,10 +16,11 @@ from playwright.sync_api import Page, expect
 
 from app.config import Settings
 from tests.support.browser import Surfer
-from tests.support.city import City, million_cells
+from tests.support.city import City, million_cells, thresholded
 from tests.support.server import Server
 
 Window = Callable[..., Surfer]
+HIDDEN = "(one) => one.scrollWidth - one.clientWidth"  # pixels that one has to scroll for
 
 
 def explored(window: Window, city: City, attributes: int, **options: Any) -> Page:
@@ -73,7 +74,7 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
 
 
 def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> None:
-    """Fields and the keyboard do what a drag does; what makes no sense is told in words; Clear forgets it."""
+    """Fields and the keyboard do what a drag does; Clear forgets it."""
     page = explored(window, city, 3)
     page.get_by_label("visits to").fill("10")
     page.get_by_label("visits to").press("Enter")
@@ -85,14 +86,69 @@ def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> Non
     expect(answer).to_have_count(0)
 
 
-def test_nonsense_in_a_box_is_told_in_words(window: Window, city: City) -> None:
-    """The service's own sentence, beside the fields."""
-    analyst = window(city.url, city.keys["analyst"])
-    analyst.expected_statuses |= {422}
-    page = analyst.go(f"/releases/{city.releases[2]}")
-    page.get_by_label("age from").fill("young")
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("1,5", "age: '1,5' is not a number; write 1.5."),
+        ("1,500", "age: '1,500' is not a number; write 1500 or 1.500."),
+        ("young", "age: 'young' is not a number."),
+        ("Infinity", "age: 'Infinity' is not a number."),
+    ],
+)
+def test_what_is_no_number_is_told_at_its_field(window: Window, city: City, written: str, told: str) -> None:
+    """In words and without asking the service; the map goes on working, and the box is counted once it is mended."""
+    page = explored(window, city, 3)
+    drag(page, (0.15, 0.1), (0.4, 0.3))
+    answer = page.locator("#box-answer .answer")
+    answer.wait_for()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/count" in request.url else None)
+    field = page.get_by_label("age from")
+    field.fill(written)
     page.get_by_role("button", name="Count", exact=True).click()
-    expect(page.locator("#box-answer")).to_contain_text("Write a range as")
+    expect(page.locator(".field-fault:visible")).to_have_text(told)
+    expect(field).to_be_focused()
+    expect(field).to_have_accessible_description(told)
+    expect(answer).to_have_count(0)
+    page.get_by_label("Across").select_option("visits")
+    page.locator("#map[data-axes='visits income']").wait_for()
+    expect(page.locator("#problem")).to_be_empty()
+    assert asked == []
+    field.fill("1.5")
+    field.press("Enter")
+    answer.wait_for()
+    expect(page.locator(".field-fault:visible")).to_have_count(0)
+
+
+def test_a_field_spoilt_after_the_count_does_not_break_the_map(window: Window, city: City) -> None:
+    """Another axis is drawn, without a box whose ends nobody knows."""
+    page = explored(window, city, 3)
+    drag(page, (0.15, 0.1), (0.4, 0.3))
+    page.locator("#box-answer .answer").wait_for()
+    page.get_by_label("income to").fill("abc")
+    page.get_by_label("Across").select_option("visits")
+    page.locator("#map[data-axes='visits income']").wait_for()
+    expect(page.locator("#problem")).to_be_empty()
+    assert page.evaluate("document.getElementById('map').layout.selections") == []
+
+
+def test_a_box_that_cuts_cells_says_how_far_that_may_move_it(window: Window, city: City) -> None:
+    """As large as the interval of the noise, with the API's two counts; of a box of whole cells nothing is said."""
+    page = explored(window, city, 2)
+    page.get_by_label("age from").fill("20.37")
+    page.get_by_label("age from").press("Enter")
+    cut = page.locator("#box-answer .cut")
+    ends = city.ask(f"/v1/releases/{city.releases[2]}/count?where=age:20.37..")["discretisation"]
+    low, high = sorted((ends["low"], ends["high"]))
+    expect(cut).to_have_text(
+        f"The box cuts cells of the grid: the count lies between {low:,.0f} and {high:,.0f}, give or take the noise."
+    )
+    looks = "(one) => [getComputedStyle(one).fontSize, getComputedStyle(one).color]"
+    assert cut.evaluate(looks) == page.locator("#box-answer .interval").first.evaluate(looks)
+    page.get_by_label("age from").fill("")
+    page.get_by_label("age from").press("Enter")
+    expect(cut).to_have_count(0)
+    expect(page.locator("#box-answer .interval")).to_have_count(1)
 
 
 def test_moving_k_shows_the_clusters_of_the_api(window: Window, city: City) -> None:
@@ -111,6 +167,13 @@ def test_moving_k_shows_the_clusters_of_the_api(window: Window, city: City) -> N
             assert [float(cell.replace(",", "")) for cell in cells[2:4]] == pytest.approx(centre, rel=2e-3)
     drawn = page.evaluate("document.getElementById('map').data.find((t) => t.name === 'centres').x")
     assert drawn == [centre[0] for centre in asked["centers"]]
+
+
+@pytest.mark.parametrize("width", [1440, 1100, 390])
+def test_no_attribute_of_the_clusters_is_out_of_sight(window: Window, city: City, width: int) -> None:
+    """Three attributes with their intervals fit beside the map, and on a phone."""
+    page = explored(window, city, 3, viewport={"width": width, "height": 900})
+    assert page.locator("#clusters-body .scroll").evaluate(HIDDEN) == 0
 
 
 def test_the_heat_map_is_the_marginal_of_the_api(window: Window, city: City) -> None:
@@ -224,6 +287,23 @@ def test_a_million_cells_stay_light(sqlite_settings: Settings, serve: Callable[.
     assert 10_000 < weight < 2_000_000
     expect(page.get_by_role("button", name="Find 5 clusters")).to_be_visible()
     assert page.evaluate("document.getElementById('map').data[0].z.length") == 125
+
+
+def test_what_a_threshold_left_is_shown_with_its_bounds(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window
+) -> None:
+    """Marginals without one reach for all cells, and clusters by another method than the usual, with the reason why."""
+    server = serve(sqlite_settings.model_copy(update={"max_cells": 1000}))
+    release = thresholded(server, server.issue_key("curator"))
+    page = window(server.url, server.issue_key("analyst")).go(f"/releases/{release}")
+    page.locator("#map[data-ready='3']").wait_for()
+    expect(page.locator("#map-words")).to_contain_text("Point at a cell for its bounds")
+    low, high = page.evaluate("document.getElementById('map').data[0].customdata[0][0]")
+    assert low <= page.evaluate("document.getElementById('map').data[0].z[0][0]") <= high
+    expect(page.locator("#marginal-words")).to_contain_text("certain to lie between")
+    expect(page.locator("#clusters-body")).to_contain_text("Method: thresholded. ")
+    expect(page.locator("#problem")).to_be_empty()
+    assert page.locator("#clusters-body .scroll").evaluate(HIDDEN) == 0
 
 
 def test_the_picture_and_the_data_can_be_taken_away(window: Window, city: City) -> None:

@@ -60,6 +60,19 @@ def test_an_auditor_verifies_and_a_tampered_copy_is_broken_at_the_right_entry(
     expect(page.locator("#last-verified")).to_contain_text("broken at entry 7")
 
 
+def test_what_a_verification_says_fits_a_phone(window: Window, city: City) -> None:
+    """390 pixels wide: the hash of the head is wrapped, not pushed out of the page, and stands clear of the button."""
+    page = window(city.url, city.keys["auditor"], viewport={"width": 390, "height": 844}).go("/ledger")
+    page.get_by_role("button", name="Verify now").click()
+    notice = page.locator("#verify-outcome .notice")
+    expect(notice).to_contain_text("The head is")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    button, told = page.locator("#verify").bounding_box(), notice.bounding_box()
+    assert button is not None
+    assert told is not None
+    assert told["y"] - (button["y"] + button["height"]) >= 8
+
+
 def test_an_auditor_finds_an_entry(window: Window, city: City) -> None:
     """By kind, dataset and text; the filters stay in the address and in the form, and Clear brings all back."""
     page = window(city.url, city.keys["auditor"]).go("/ledger")
@@ -169,6 +182,22 @@ def test_signing_out_leaves_nothing_behind(window: Window, city: City) -> None:
     assert surfer.context.cookies() == []
     surfer.page.go_back()
     expect(surfer.page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_a_page_that_is_refused_or_unknown_keeps_the_menu_and_the_way_out(window: Window, city: City) -> None:
+    """Whoever is signed in sees so, reads a sentence, and can go on or sign out from there."""
+    surfer = window(city.url, city.keys["analyst"])
+    surfer.expected_statuses |= {403, 404}
+    for path, told in (
+        ("/keys", "This takes a key of role admin; yours is analyst."),
+        ("/nowhere", "There is nothing at this address."),
+    ):
+        page = surfer.go(path)
+        expect(page.get_by_role("main")).to_contain_text(told)
+        expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert surfer.context.cookies() == []
 
 
 def test_a_wrong_key_is_told_and_a_link_leads_on_after_signing_in(window: Window, city: City) -> None:

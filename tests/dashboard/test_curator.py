@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from app.config import Settings
 from tests.support.browser import Surfer
+from tests.support.city import City
 from tests.support.server import Server
 
 Window = Callable[..., Surfer]
@@ -78,6 +79,30 @@ def test_a_curator_goes_from_nothing_to_a_published_release(
     assert page.locator("table.entries tbody tr").count() == len(entries) + 1  # and one release
 
 
+def test_a_form_asks_for_the_name_first_and_says_what_a_vast_budget_means(window: Window, city: City) -> None:
+    """From the top of the form down; and no factor of twenty digits."""
+    page = window(city.url, city.keys["curator"]).go("/register")
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("alert")).to_contain_text("Give the dataset a name")
+    for much in ("50", "1e3"):
+        page.get_by_label("Budget (epsilon)").fill(much)
+        expect(page.locator("#budget-meaning")).to_contain_text("more than a million: practically no protection")
+
+
+def test_figures_of_an_earlier_plan_do_not_stay_beside_a_fault(window: Window, city: City) -> None:
+    """They go with the epsilon that they were for, and come back with one that can be read."""
+    page = window(city.url, city.keys["curator"]).go("/datasets/pilot/release")
+    expect(page.locator("#plan-facts")).to_be_visible()
+    for unclear in ("1e3", ""):
+        page.get_by_label("Epsilon", exact=True).fill(unclear)
+        expect(page.get_by_role("alert").filter(has_text="Epsilon is a number")).to_be_visible()
+        expect(page.locator("#plan-facts")).to_be_hidden()
+        expect(page.locator("#epsilon-meaning")).to_be_empty()
+    page.get_by_label("Epsilon", exact=True).fill("0.2")
+    expect(page.locator("#plan-facts")).to_contain_text("Budget left after0.3")
+    expect(page.locator("#order")).to_have_text("Order for epsilon 0.2")
+
+
 def test_a_file_that_does_not_fit_is_told_in_words_and_may_be_sent_again(
     sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
 ) -> None:
@@ -99,6 +124,7 @@ def test_a_file_that_does_not_fit_is_told_in_words_and_may_be_sent_again(
         file.write_bytes(body)
         page.locator("#file").set_input_files(file)
         page.get_by_role("button", name="Upload and publish").click()
+        expect(page.locator("#file-name")).to_have_text(f"{name}, {len(body)} bytes")
         expect(page.locator("#upload-problem")).to_contain_text(told)
         assert "CANARY" not in page.content()
 

@@ -92,3 +92,20 @@ def million_cells(server: Server, key: str) -> str:
     headers = {"Content-Type": "text/csv"}
     curator_call(server, key, "PUT", f"/v1/releases/{release['id']}/records", content=people(20_000), headers=headers)
     return str(release["id"])
+
+
+def thresholded(server: Server, key: str) -> str:
+    """A published release of six attributes and three clusters, of which only cells that stand out are kept."""
+    names = [f"x{number}" for number in range(6)]
+    dataset = {"name": "many", "attributes": [{"name": name, "lower": 0, "upper": 10} for name in names], "budget": "2"}
+    curator_call(server, key, "POST", "/v1/datasets", json=dataset)
+    terms = {"epsilon": "2", "clusters": 3, "size": {"declared": 6000}}
+    release = curator_call(server, key, "POST", "/v1/datasets/many/releases", json=terms)
+    assert release["plan"]["threshold"]
+    rng = np.random.default_rng(0)
+    values = np.array([[2.0] * 6, [8.0] * 6, [2.0, 8.0] * 3])[rng.integers(0, 3, 6000)] + rng.normal(0, 0.3, (6000, 6))
+    lines = "\n".join(",".join(f"{value:.3f}" for value in row) for row in values)
+    body = f"{','.join(names)}\n{lines}\n".encode()
+    headers = {"Content-Type": "text/csv"}
+    curator_call(server, key, "PUT", f"/v1/releases/{release['id']}/records", content=body, headers=headers)
+    return str(release["id"])

@@ -4,6 +4,17 @@ import { number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 
 const at = (id) => document.getElementById(id);
+const text = (input) => input.value.trim();
+const sound = (input) => text(input) === "" || Number.isFinite(Number(text(input)));
+
+// What is wrong with a number, and how it may have been meant.
+function fault(name, written) {
+  const plain = written.replaceAll(",", "");
+  const meant = /^[-+]?\d+,\d{3}$/.test(written) ? `${plain} or ${written.replace(",", ".")}`
+    : /^[-+]?\d*,\d+$/.test(written) ? written.replace(",", ".")
+      : /^[-+]?\d{1,3}(,\d{3})+(\.\d*)?$/.test(written) ? plain : "";
+  return `${name}: '${written}' is not a number${meant ? `; write ${meant}` : ""}.`;
+}
 
 export class BoxPanel {
   constructor(about) {
@@ -12,10 +23,9 @@ export class BoxPanel {
     at("box").addEventListener("submit", (event) => { event.preventDefault(); this.count(); });
     at("box-clear").addEventListener("click", () => {
       for (const pair of this.fields.values()) pair.forEach((input) => { input.value = ""; });
-      this.active = false;
-      at("box-answer").replaceChildren();
+      this.check();
+      this.forget();
       this.describe();
-      this.onChange();
     });
     this.describe();
   }
@@ -36,7 +46,8 @@ export class BoxPanel {
     });
     const dash = document.createElement("span");
     dash.textContent = "to";
-    row.append(name, pair[0], dash, pair[1]);
+    const told = Object.assign(document.createElement("p"), { id: `box-${place}-fault`, className: "field-fault", hidden: true });
+    row.append(name, pair[0], dash, pair[1], told);
     at("box-fields").append(row);
     this.fields.set(attribute.name, pair);
   }
@@ -47,16 +58,51 @@ export class BoxPanel {
     to.value = high;
   }
 
+  // Says at each field what is wrong with it; the first such field, or null where all are numbers or empty.
+  check() {
+    let first = null;
+    for (const [name, pair] of this.fields) {
+      const wrong = pair.filter((input) => !sound(input));
+      const told = pair[0].parentElement.querySelector(".field-fault");
+      told.hidden = wrong.length === 0;
+      told.textContent = wrong.map((input) => fault(name, text(input))).join(" ");
+      for (const input of pair) {
+        if (wrong.includes(input)) {
+          input.setAttribute("aria-invalid", "true");
+          input.setAttribute("aria-describedby", told.id);
+        } else {
+          input.removeAttribute("aria-invalid");
+          input.removeAttribute("aria-describedby");
+        }
+      }
+      first ??= wrong[0] ?? null;
+    }
+    return first;
+  }
+
+  // No box: neither its answer, nor one that is still under way, nor its outline.
+  forget() {
+    this.asked += 1;
+    this.active = false;
+    at("box-answer").replaceChildren();
+    this.onChange();
+  }
+
+  // Whether there is a box to draw: a field may have been spoilt since it was counted.
+  get drawable() {
+    return this.active && [...this.fields.values()].flat().every(sound);
+  }
+
   // [low, high], or null where neither end is given.
   ends(attribute) {
-    const [from, to] = this.fields.get(attribute.name).map((input) => input.value.trim());
+    const [from, to] = this.fields.get(attribute.name).map(text);
     if (!from && !to) return null;
     return [from ? Number(from) : attribute.lower, to ? Number(to) : attribute.upper];
   }
 
   where() {
     return this.about.attributes.flatMap((attribute) => {
-      const [from, to] = this.fields.get(attribute.name).map((input) => input.value.trim());
+      const [from, to] = this.fields.get(attribute.name).map(text);
       return from || to ? [`${attribute.name}:${from}..${to}`] : [];
     });
   }
@@ -71,6 +117,12 @@ export class BoxPanel {
   }
 
   async count() {
+    const wrong = this.check();
+    if (wrong) {
+      this.forget();
+      wrong.focus();
+      return;
+    }
     const mine = ++this.asked;
     this.active = true;
     this.describe();
@@ -90,8 +142,10 @@ export class BoxPanel {
     const { level, low, high } = found.interval;
     const told = [answer, line(`Between ${number(Math.floor(low), 12)} and ${number(Math.ceil(high), 12)} with ${number(100 * level)} % probability (noise).`, "interval")];
     const { low: without, high: with_ } = found.discretisation;
-    if (without !== with_) {
-      told.push(line(`The box cuts cells: ${number(Math.round(without), 12)} lie in cells that are whole in it, ${number(Math.round(with_), 12)} with all that it cuts.`, "quiet-text"));
+    if (without !== found.count || with_ !== found.count) {
+      // Noise can make the cut cells negative together: then all cells are fewer than the whole ones.
+      const [least, most] = [Math.min(without, with_), Math.max(without, with_)].map((end) => number(Math.round(end), 12));
+      told.push(line(`The box cuts cells of the grid: the count lies between ${least} and ${most}, give or take the noise.`, "cut"));
     }
     at("box-answer").replaceChildren(...told);
   }

@@ -65,7 +65,7 @@ export class ClusterPanel {
   show() {
     const { found } = this;
     const table = document.createElement("table");
-    table.className = "compact";
+    table.className = "compact clusters";
     table.append(this.head(found), this.body(found));
     const scroll = document.createElement("div");
     scroll.className = "scroll";
@@ -78,7 +78,7 @@ export class ClusterPanel {
     const head = document.createElement("thead");
     const row = head.insertRow();
     const titles = ["", "rows", ...found.attributes];
-    if (found.uncertainty.some((one) => one.noise_probability !== undefined)) titles.push("noise?");
+    if (this.tellsNoise(found)) titles.push("noise?");
     titles.forEach((title, place) => {
       const cell = document.createElement("th");
       cell.scope = "col";
@@ -87,6 +87,11 @@ export class ClusterPanel {
       row.append(cell);
     });
     return head;
+  }
+
+  // Only some methods give a probability that a cluster is noise: without one, no column.
+  tellsNoise(found) {
+    return found.uncertainty.some((one) => typeof one.noise_probability === "number");
   }
 
   body(found) {
@@ -100,10 +105,10 @@ export class ClusterPanel {
         const attribute = this.about.attributes.find((one) => one.name === found.attributes[place]);
         this.cell(row, shown(value, attribute), unsure.center[place], (end) => shown(end, attribute));
       });
-      if (unsure.noise_probability !== undefined) {
+      if (this.tellsNoise(found)) {
         const cell = row.insertCell();
         cell.className = "num";
-        cell.textContent = unsure.noise_probability === null ? "–" : `${number(100 * unsure.noise_probability, 2)} %`;
+        cell.textContent = typeof unsure.noise_probability === "number" ? `${number(100 * unsure.noise_probability, 2)} %` : "–";
       }
     });
     return body;
@@ -111,7 +116,7 @@ export class ClusterPanel {
 
   cell(row, value, interval, words) {
     const cell = row.insertCell();
-    cell.className = "num nowrap";
+    cell.className = "num";
     cell.append(value);
     const range = document.createElement("div");
     range.className = "quiet-text";

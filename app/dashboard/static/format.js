@@ -33,6 +33,7 @@ export function localTimes(root) {
 // The factor by which odds can grow, in words.
 export function odds(epsilon) {
   const factor = Math.exp(epsilon);
+  if (factor > 1e6) return "Odds that one record is there can grow by a factor of more than a million: practically no protection.";
   const half = 1 / (1 + Math.exp(-epsilon));
   return `Odds that one record is there can grow by a factor of at most ${number(factor)}: ` +
     `from 50\u00a0% to at most ${half > 0.999 ? "over 99.9" : number(100 * half)}\u00a0%.`;

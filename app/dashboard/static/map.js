@@ -170,7 +170,7 @@ export class MapPanel {
 
   selection(colour) {
     const ends = this.shown.map((attribute) => this.box.ends(attribute));
-    if (!this.box.active || ends.every((pair) => pair === null)) return [];
+    if (!this.box.drawable || ends.every((pair) => pair === null)) return [];
     const [x, y] = this.shown.map((attribute, i) => ends[i] ?? [attribute.lower, attribute.upper]);
     const vertical = y ? { y0: y[0], y1: y[1] } : { y0: Math.min(0, ...this.found.counts), y1: Math.max(...this.found.counts) };
     return [{ type: "rect", xref: "x", yref: "y", x0: x[0], x1: x[1], ...vertical, line: { color: colour.ordered, width: 2, dash: "solid" } }];

@@ -37,12 +37,12 @@ function numberIn(row, name) {
 }
 
 function body(form) {
+  if (!form.elements.name.validity.valid) throw new Error("Give the dataset a name of letters, digits, dot, dash or underscore.");
   const attributes = [...list.children].map((row) => ({
     name: row.querySelector("[name=attribute]").value.trim(), lower: numberIn(row, "lower"), upper: numberIn(row, "upper"),
   }));
   const unclear = attributes.findIndex((a) => !a.name || a.lower === null || a.upper === null);
   if (unclear >= 0) throw new Error(`Attribute ${unclear + 1} needs a name and two numbers as bounds.`);
-  if (!form.elements.name.validity.valid) throw new Error("Give the dataset a name of letters, digits, dot, dash or underscore.");
   return {
     name: form.elements.name.value.trim(), description: form.elements.description.value.trim(), attributes,
     budget: form.elements.budget.value.trim(),

@@ -41,19 +41,31 @@ function unclear(wanted) {
   return null;
 }
 
+// Without a plan there is nothing to show: figures of an earlier one would pass for those of what is asked now.
+function unplanned(error) {
+  tell(at("plan-problem"), error);
+  at("plan-told").hidden = true;
+  at("order").textContent = "Order";
+}
+
 async function plan() {
   const mine = ++asked;
   const wanted = terms();
   const fault = unclear(wanted);
   at("order").disabled = true;
-  tell(at("plan-problem"), fault ? new Error(fault) : null);
-  if (fault) return;
-  at("epsilon-meaning").textContent = odds(Number(wanted.epsilon));
+  at("epsilon-meaning").textContent = nano(wanted.epsilon) ? odds(Number(wanted.epsilon)) : "";
+  at("plan-lines").hidden = fault !== null;
+  if (fault) {
+    unplanned(new Error(fault));
+    return;
+  }
+  tell(at("plan-problem"), null);
   setLines("plan", curl(`${base}/plans`, { json: wanted }),
     `plan = client.plan(${literal(about.dataset)}, ${named({ ...wanted, size: undefined, ...wanted.size })})`);
   try {
     const found = await (await change("POST", `${base}/plans`, wanted)).json();
     if (mine !== asked) return;
+    at("plan-told").hidden = false;
     drawGrid(at("grid"), found.grid);
     planFacts(at("plan-facts"), found, decimal(nano(about.remaining) - nano(wanted.epsilon)));
     at("plan-warnings").replaceChildren(...found.warnings.map((words) => {
@@ -64,7 +76,7 @@ async function plan() {
     at("order").textContent = `Order for epsilon ${wanted.epsilon}`;
     at("order").disabled = false;
   } catch (error) {
-    if (mine === asked) tell(at("plan-problem"), error);
+    if (mine === asked) unplanned(error);
   }
 }
 
@@ -151,6 +163,11 @@ function showUpload() {
   at("release-columns").textContent = release.attributes.join(", ");
 }
 
+function weight(bytes) {
+  if (bytes < 1000) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  return bytes < 1e6 ? `${number(bytes / 1e3)} kB` : `${number(bytes / 1e6)} MB`;
+}
+
 function choose(chosen) {
   if (!chosen) return;
   file = chosen;
@@ -158,7 +175,7 @@ function choose(chosen) {
   at("gzip").checked = parts.at(-1) === "gz";
   if (at("gzip").checked) parts.pop();
   at("media").value = KINDS[parts.at(-1)] ?? "text/csv";
-  at("file-name").textContent = `${chosen.name}, ${number(chosen.size / 1e6)} MB`;
+  at("file-name").textContent = `${chosen.name}, ${weight(chosen.size)}`;
   at("kind-row").hidden = false;
   at("upload").disabled = false;
   tell(at("upload-problem"), null);
@@ -177,7 +194,7 @@ function progress(loaded, total) {
   at("upload-bar").max = total || 1;
   at("upload-bar").value = loaded;
   at("upload-words").textContent = loaded < total
-    ? `${number(loaded / 1e6)} of ${number(total / 1e6)} MB sent`
+    ? `${weight(loaded)} of ${weight(total)} sent`
     : "Sent. Counting, then noise.";
 }
 
