@@ -91,9 +91,9 @@ def test_survivors_of_another_law_are_rejected(mutant: Callable[[], tuple[np.nda
 
 
 def test_gaps_are_geometric() -> None:
-    """5,000 gaps follow P(gap >= k) = (1 - q)^k, and not that of a coin a fifth beside q."""
+    """5,000 gaps follow P(gap >= k) = (1 - q)^k, and not that of a coin half as likely again, or a third less."""
     gaps = np.array([draw_gap(THRESHOLD, EPSILON, NoiseSource(), most=10**9) for _ in range(5000)])
-    for off, fits in ((1.0, True), (1.2, False), (0.8, False)):
+    for off, fits in ((1.0, True), (1.5, False), (0.67, False)):
         q = off * float(reaching(np.array([0]))[0])
         ends = np.unique(np.floor(np.log(1 - np.arange(0.1, 1, 0.1)) / np.log1p(-q)).astype(int))
         probabilities = np.diff(np.concatenate([[0.0], 1 - (1 - q) ** (ends + 1), [1.0]]))
