@@ -40,7 +40,7 @@ CLUSTERS = 8
 ROWS = 100_000
 DIMENSIONS = (4, 6, 8)
 EPSILONS = ("1", "0.1")
-SEEDS = range(5)
+SEEDS = range(400, 410)  # nothing was chosen by these datasets
 MAX_CELLS = 4_000_000  # the service's default
 PEER = Path(__file__).with_name("peers") / "diffprivlib_kmeans.py"
 PEER_PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.7.2")
@@ -118,7 +118,7 @@ def contest(d: int, epsilon: str) -> Outcome:
     dense, thresholded, peer = [], [], []
     cells, release_seconds, cluster_seconds = 0, [], []
     for seed in SEEDS:
-        rows = dataset(Setting(CLUSTERS, ROWS, d), 100 + seed)
+        rows = dataset(Setting(CLUSTERS, ROWS, d), seed)
         best = best_known(rows, seed)
         kept: list[Synopsis] = []
         release_seconds.append(cpu_seconds(lambda rows=rows, to=kept: to.append(released(rows, epsilon, max_cells=8))))

@@ -3,101 +3,153 @@
 There a grid has few cells on an axis, so that a cluster may lie in one of them and spill a little into the next. Its
 mean, taken at cell centres, is off by up to half a cell. But how much spills to either side tells where it lies.
 
-For each cluster and axis, the raw counts (unbiased, of known noise) are summed over slabs across the axis, in the cells
-next to the centre on all other axes. The rows are taken for normal, with a mean and a deviation that nobody knows: each
-pair of the two explains the slabs more or less well, and adds something to the slabs' mean. What is added is the
-average over all pairs, by how well they explain. How likely a deviation is beforehand is learnt from all clusters and
-axes together, which helps where a cluster lies at a bound and can spill to one side only. Where nothing spills, all
-places in the cell explain it alike, and nothing is added.
+For each cluster and axis, the raw counts (unbiased, of known noise) are summed over slabs across the axis: once over
+all cells next to the centre on the other axes, and once over those columns of cells only, along the axis, that stand
+out from the noise. These hold nearly all rows of a narrow cluster and hardly any noise, so that a spill of few rows
+shows. A column is chosen by its count in the heaviest slab alone: the noise of the other slabs stays as it was.
+
+The rows are taken for normal, with a mean and a deviation that nobody knows: each pair of the two explains the slabs
+more or less well, and adds something to the slabs' mean. What is added is the average over all pairs, by how well they
+explain. How likely a deviation is beforehand is learnt from all clusters and axes together, which helps where a cluster
+lies at a bound and can spill to one side only. Where nothing spills, all places in the cell explain it alike, and
+nothing is added.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from core.grid import Grid
 from core.noise import variance
 from core.queries.uncertainty import Floats
 from core.synopsis import Synopsis
 
-_MEANS, _DEVIATIONS = 65, 24
+_MEANS, _DEVIATIONS = 65, 32
+_LEARNING_STEPS = 20
+_FALSE_COLUMNS = 0.1  # how many empty columns of a cluster may stand out, on average
+# No cluster is quite normal: of a slab's share p so much of p (1 - p) is forgiven, and so much of all rows.
+_FORGIVEN, _FORGIVEN_OF_ALL = 0.3, 0.001
+_CONTRADICTION = 2.0  # standard deviations from which the mean of all cells overrules that of the clear columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Slabs:
-    """One cluster on one axis: where it is taken to be, the sums over slabs, and the variance of their noise."""
+    """Sums of raw counts over slabs across an axis, and the variance of their noise."""
 
-    centre: float
     sums: Floats
     noise: Floats
 
     @property
-    def tells(self) -> bool:
+    def tell(self) -> bool:
         """Whether there are rows enough to tell anything."""
-        return float(self.sums.sum()) > 4.0 * float(np.sqrt(self.noise.sum()))
+        return float(self.sums.sum()) > 4.0 * sqrt(float(self.noise.sum()))
+
+    def mean(self, middles: Floats) -> float:
+        """Of the rows, as if each lay in the middle of its slab."""
+        return float(self.sums @ middles / self.sums.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cluster:
+    """One cluster on one axis: its mean as far as cells tell, and the slabs that may tell more."""
+
+    centre: float
+    mean: float
+    slabs: _Slabs
 
 
 def within_cells(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64]) -> Floats:
     """Centres in [-1, 1]^d, moved by a cell at most; `labels` has the number of the centre nearest to each cell."""
-    edges = synopsis.grid.edges()
-    found = [
-        [_slabs(synopsis, centres, labels, i, axis) for axis in range(centres.shape[1])] for i in range(len(centres))
-    ]
-    explained = [_explained(slabs, edges) for row in found for slabs in row if slabs.tells]
-    if not explained:
-        return centres
-    # The average over clusters and axes of how likely each deviation is, given its slabs; a little for any other.
-    beforehand = np.mean([likely.sum(axis=0) / likely.sum() for likely in explained], axis=0) + 0.1 / _DEVIATIONS
+    grid = synopsis.grid
+    found = {
+        (i, axis): cluster
+        for i in range(len(centres))
+        for axis in range(centres.shape[1])
+        if (cluster := _seen(synopsis, centres, labels, i, axis)) is not None
+    }
+    explained = {place: _explained(cluster, grid) for place, cluster in found.items()}
+    beforehand = _learnt([likely.sum(axis=0) for likely in explained.values()])
     moved = centres.copy()
-    each = iter(explained)
-    for i, row in enumerate(found):
-        for axis, slabs in enumerate(row):
-            if slabs.tells:
-                moved[i, axis] = _mean(slabs, edges, next(each) * beforehand)
+    for place, cluster in found.items():
+        moved[place] = _mean(cluster, grid, explained[place] * beforehand)
     return moved
 
 
-def _slabs(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int, axis: int) -> _Slabs:
+def _seen(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int, axis: int) -> _Cluster | None:
     grid = synopsis.grid
-    shape = (grid.cells_per_axis,) * grid.dimensions
-    at = np.clip(((centres[i] + 1.0) / 2.0 * grid.cells_per_axis).astype(np.int64), 0, grid.cells_per_axis - 1)
-    others = tuple(x for x in range(grid.dimensions) if x != axis)
-    near = tuple(slice(max(0, at[x] - 1), at[x] + 2) if x in others else slice(None) for x in range(grid.dimensions))
-    own = labels.reshape(shape)[near] == i
-    sums = np.where(own, synopsis.counts.reshape(shape)[near], 0).sum(axis=others).astype(np.float64)
-    noise = own.sum(axis=others) * variance(synopsis.histogram_epsilon)
-    return _Slabs(centre=float(centres[i, axis]), sums=sums, noise=noise)
+    m, d = grid.cells_per_axis, grid.dimensions
+    at = np.clip(((centres[i] + 1.0) / 2.0 * m).astype(np.int64), 0, m - 1)
+    near = tuple(slice(None) if x == axis else slice(max(0, at[x] - 1), at[x] + 2) for x in range(d))
+    own = np.moveaxis(labels.reshape((m,) * d)[near] == i, axis, 0).reshape(m, -1)
+    counts = np.where(own, np.moveaxis(synopsis.counts.reshape((m,) * d)[near], axis, 0).reshape(m, -1), 0)
+
+    around = _summed(counts, own, synopsis)
+    heaviest = counts[int(np.argmax(around.sums))]
+    stand_out = heaviest > log(len(heaviest) / (2.0 * _FALSE_COLUMNS)) / float(synopsis.histogram_epsilon)
+    clear = _summed(counts[:, stand_out], own[:, stand_out], synopsis)
+    slabs = clear if clear.tell else around
+    if not slabs.tell:
+        return None
+
+    middles, centre = grid.axis_centres(), float(centres[i, axis])
+    mean = clear.mean(middles) if clear.tell else centre
+    return _Cluster(centre=centre, mean=_corrected(mean, around, middles) if around.tell else mean, slabs=slabs)
 
 
-def _pairs(slabs: _Slabs, edges: Floats) -> tuple[Floats, Floats, Floats]:
+def _corrected(mean: float, around: _Slabs, middles: Floats) -> float:
+    """A mean of low noise, moved towards that of all cells as far as noise does not explain how they differ."""
+    all_cells = around.mean(middles)
+    apart = (all_cells - mean) ** 2
+    noise = float(around.noise @ (middles - all_cells) ** 2) / float(around.sums.sum()) ** 2
+    explained = _CONTRADICTION**2 * noise
+    return mean + (all_cells - mean) * (1.0 - explained / apart) if apart > explained else mean
+
+
+def _summed(counts: NDArray[np.int64], own: NDArray[np.bool_], synopsis: Synopsis) -> _Slabs:
+    noise = own.sum(axis=1) * variance(synopsis.histogram_epsilon)
+    return _Slabs(sums=counts.sum(axis=1).astype(np.float64), noise=noise)
+
+
+def _pairs(cluster: _Cluster, grid: Grid) -> tuple[Floats, Floats, Floats]:
     """Means, deviations, and for each pair the share of rows in every slab; what was clipped lies in the outermost."""
-    width = float(edges[1] - edges[0])
-    means = slabs.centre + np.linspace(-width, width, _MEANS)
+    width = 2.0 / grid.cells_per_axis
+    means = cluster.centre + np.linspace(-width, width, _MEANS)
     deviations = np.geomspace(width / 20.0, 1.0, _DEVIATIONS)
-    outer = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
+    outer = np.concatenate([[-np.inf], grid.edges()[1:-1], [np.inf]])
     shares: Floats = np.diff(ndtr((outer - means[:, None, None]) / deviations[:, None]), axis=2)
     return means, deviations, shares
 
 
-def _explained(slabs: _Slabs, edges: Floats) -> Floats:
+def _explained(cluster: _Cluster, grid: Grid) -> Floats:
     """How well each pair of mean and deviation explains the slabs; none that has much of its rows out of bounds."""
-    means, deviations, shares = _pairs(slabs, edges)
-    total = slabs.sums.sum()
-    # Counts of rows scatter by themselves, and no cluster is quite normal: a hundredth of all rows is forgiven.
-    spread = slabs.noise + np.maximum(slabs.sums, 0.0) + (0.01 * total) ** 2
-    misfit = ((slabs.sums - total * shares) ** 2 / spread).sum(axis=2) / 2.0
+    means, deviations, shares = _pairs(cluster, grid)
+    slabs, total = cluster.slabs, cluster.slabs.sums.sum()
+    # Counts of rows scatter by themselves; a quarter stands for their being whole.
+    spread = slabs.noise + total * shares + (_FORGIVEN * total * shares * (1.0 - shares)) ** 2
+    spread += (_FORGIVEN_OF_ALL * total) ** 2 + 0.25
+    logs = -((slabs.sums - total * shares) ** 2 / spread + np.log(spread)).sum(axis=2) / 2.0
     inside = np.abs(means)[:, None] <= np.maximum(1.0 - 2.0 * deviations, 0.1)
-    likely: Floats = np.exp(misfit.min() - misfit) * inside + 1e-300
+    likely: Floats = np.exp(logs - logs.max()) * inside + 1e-300
     return likely
 
 
-def _mean(slabs: _Slabs, edges: Floats, likely: Floats) -> float:
-    """The mean of the rows: of the slabs at their middles, and what the pairs add to it on average."""
-    means, _deviations, shares = _pairs(slabs, edges)
-    middles, width = (edges[1:] + edges[:-1]) / 2.0, float(edges[1] - edges[0])
-    added = float((likely * (means[:, None] - shares @ middles)).sum() / likely.sum())
-    mean = float(slabs.sums @ middles / slabs.sums.sum()) + added
-    return float(np.clip(mean, max(-1.0, slabs.centre - width), min(1.0, slabs.centre + width)))
+def _learnt(likely: list[Floats]) -> Floats:
+    """How likely each deviation is beforehand, from how likely every cluster finds it; a little for any other."""
+    beforehand = np.full(_DEVIATIONS, 1.0 / _DEVIATIONS)
+    for _ in range(_LEARNING_STEPS if likely else 0):
+        beforehand = np.mean([one * beforehand / (one @ beforehand) for one in likely], axis=0)
+    return beforehand + 0.1 / _DEVIATIONS
+
+
+def _mean(cluster: _Cluster, grid: Grid, likely: Floats) -> float:
+    """The mean of the rows: as far as cells tell, and what the pairs add to it on average."""
+    means, _deviations, shares = _pairs(cluster, grid)
+    width = 2.0 / grid.cells_per_axis
+    added = float((likely * (means[:, None] - shares @ grid.axis_centres())).sum() / likely.sum())
+    least, most = max(-1.0, cluster.centre - width), min(1.0, cluster.centre + width)
+    return float(np.clip(cluster.mean + added, least, most))
