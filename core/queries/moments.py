@@ -108,4 +108,4 @@ def ratio(
     value = float(np.clip(float(counts @ weights) / total, *bounds)) if total > 0 else None
     summed = synopsis.grid.cell_count // len(counts)
     asked = Ratio(counts, weights, bounds)
-    return Estimate(value, ratio_intervals(synopsis.histogram_epsilon, [asked], level, summed=summed)[0])
+    return Estimate(value, ratio_intervals(synopsis.histogram_epsilon, [asked], [level], summed=summed)[0][0])

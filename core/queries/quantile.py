@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import InvalidQuery
 from core.queries.denoise import nonnegative
@@ -90,12 +91,12 @@ def _edge_sums(q: float, below: Floats, above: Floats) -> Sums:
     """The noise of D at each edge: so many cells of weight 1 - q, so many of weight q."""
     weights, cells = np.array([1 - q, q]), np.stack([below, above], axis=1)
     largest = ((cells > 0) * weights).max(axis=1)
-    return Sums(
-        largest=largest,
-        squares=cells @ weights**2,
-        fourths=cells @ weights**4,
-        steps=lambda rows: np.stack([by_steps(np.minimum(weights / largest[i], 1.0), cells[i]) for i in rows.tolist()]),
-    )
+
+    def steps(rows: NDArray[np.int64]) -> Floats:
+        shares = np.minimum(weights / largest[rows, None], 1.0)
+        return by_steps(shares.ravel(), cells[rows].ravel(), np.arange(2 * len(rows)) // 2, len(rows))
+
+    return Sums(largest=largest, squares=cells @ weights**2, fourths=cells @ weights**4, steps=steps)
 
 
 def _value(weights: np.ndarray, edges: np.ndarray, q: float) -> tuple[float, int]:

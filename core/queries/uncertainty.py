@@ -16,13 +16,14 @@ Beyond the precision of a Fourier transform (levels within 10^-9 of one) Chernof
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import dct
 from scipy.special import ndtri
 
 from core.budget import Epsilon
@@ -37,6 +38,7 @@ STEPS = 32  # weights are rounded up to this many steps of the largest
 _MANY, _MANY_EQUAL = 16, 256
 _SMALLEST_TAIL = 1e-9
 _AT_ONCE = 2**21
+_CHERNOFF = np.concatenate([np.geomspace(1e-4, 1 / 64, 24), np.arange(1, 32) / 32])
 # Below these epsilons the standardised law is that of the limit, and its table would only grow longer.
 _FINEST_EQUAL = Epsilon.parse("0.05")
 _FINEST_MIXED = Epsilon.parse("0.25")
@@ -72,53 +74,61 @@ class Sums:
 
 def radius(epsilon: Epsilon, level: float, weights: Floats, times: float = 1.0) -> float:
     """The least r (or a little more) with P(|S| <= r) >= level; each weight stands for `times` cells."""
-    return float(radii(epsilon, level, sums_of([weights.ravel()], times))[0])
-
-
-def sums_of(weights: Sequence[Floats], times: float = 1.0) -> Sums:
-    """Many sums, from the weights of each; every weight stands for `times` cells."""
-    largest = np.array([np.abs(w).max(initial=0.0) for w in weights])
-    return Sums(
-        largest=largest,
-        squares=times * np.array([np.square(w).sum() for w in weights]),
-        fourths=times * np.array([np.square(np.square(w)).sum() for w in weights]),
-        steps=lambda rows: np.stack(
-            [by_steps(np.abs(weights[i]) / largest[i], np.full(len(weights[i]), times)) for i in rows.tolist()]
-        ),
+    sizes = np.abs(weights.ravel())
+    largest = float(sizes.max(initial=0.0))
+    sums = Sums(
+        largest=np.array([largest]),
+        squares=times * np.array([(sizes**2).sum()]),
+        fourths=times * np.array([(sizes**4).sum()]),
+        steps=lambda _rows: by_steps(sizes / largest, np.full(len(sizes), times), np.zeros(len(sizes), np.int64), 1),
     )
+    return float(radii(epsilon, level, sums)[0])
 
 
 def equal_radius(epsilon: Epsilon, level: float, cells: int) -> float:
     """The radius of a plain sum of so many cells."""
-    return radius(epsilon, level, np.ones(1), float(cells))
+    return float(equal_radii(epsilon, level, np.array([cells]))[0])
 
 
-def by_steps(shares: Floats, times: Floats) -> Floats:
-    """How many cells have a weight of 1, 2, … STEPS steps, for weights between 0 and 1."""
+def equal_radii(epsilon: Epsilon, level: float, cells: NDArray[np.int64]) -> Floats:
+    """The radii of plain sums of so many cells each."""
+    ones, number = np.ones(len(cells)), cells.astype(np.float64)
+    sums = Sums(
+        largest=ones,
+        squares=number,
+        fourths=number,
+        steps=lambda rows: np.multiply.outer(number[rows], np.arange(1, STEPS + 1) == STEPS),
+    )
+    return radii(epsilon, level, sums)
+
+
+def by_steps(shares: Floats, times: Floats, owner: NDArray[np.int64], sums: int) -> Floats:
+    """How many cells of each sum have a weight of 1, 2, … STEPS steps, for weights between 0 and 1 and their sums."""
     steps = np.ceil(shares * STEPS - 1e-9).astype(np.int64)
-    return np.bincount(steps, weights=times, minlength=STEPS + 1)[1:].astype(np.float64)
+    found = np.bincount(owner * (STEPS + 1) + steps, weights=times, minlength=sums * (STEPS + 1))
+    return found.astype(np.float64).reshape(sums, STEPS + 1)[:, 1:]
 
 
-def radii(epsilon: Epsilon, level: float, sums: Sums) -> Floats:
-    """The radius of each of many sums."""
+def radii(epsilon: Epsilon, level: float | Floats, sums: Sums) -> Floats:
+    """The radius of each of many sums, at one level or each at its own."""
     reach = np.zeros(len(sums.squares))
     some = np.flatnonzero(sums.squares > 0.0)
     largest, squares, fourths = sums.largest[some], sums.squares[some], sums.fourths[some]
     cells = squares / largest**2  # as many of the largest weight have the same variance
-    if 1.0 - level < _SMALLEST_TAIL:
-        found = chernoff(epsilon, 1.0 - level, cells)
-    else:
-        effective = squares**2 / fourths
-        found = _many(epsilon, level, cells, effective)
-        draws = 3.0 * effective / _kurtosis(epsilon)
-        few = draws < _MANY
-        # `effective` is never below `cells`, and is there if all weights are equal.
-        equal = (draws < _MANY_EQUAL) & (effective <= cells * (1.0 + 1e-12))
-        for i in np.flatnonzero(equal).tolist():
-            found[i] = _equal(epsilon, level, round(cells[i]))
-        mixed = np.flatnonzero(few & ~equal)
-        if len(mixed):
-            found[mixed] = _mixed(epsilon, level, cells[mixed], sums.steps(some[mixed]))
+    tail = np.broadcast_to(1.0 - np.asarray(level), reach.shape)[some]
+    effective = squares**2 / fourths
+    found = _many(epsilon, tail, cells, effective)
+    draws = 3.0 * effective / _kurtosis(epsilon)
+    # `effective` is never below `cells`, and is there if all weights are equal.
+    equal = (draws < _MANY_EQUAL) & (effective <= cells * (1.0 + 1e-12))
+    tiny = tail < _SMALLEST_TAIL
+    if tiny.any():
+        found[tiny] = chernoff(epsilon, tail[tiny], cells[tiny])
+    for i in np.flatnonzero(equal & ~tiny).tolist():
+        found[i] = _equal(epsilon, float(tail[i]), round(cells[i]))
+    mixed = np.flatnonzero((draws < _MANY) & ~equal & ~tiny)
+    if len(mixed):
+        found[mixed] = _mixed(epsilon, tail[mixed], cells[mixed], sums.steps(some[mixed]))
     # The law has atoms exactly at the radius, and the rounding of sums must not leave them outside.
     reach[some] = found * largest * (1.0 + 1e-9)
     return reach
@@ -130,23 +140,24 @@ def _kurtosis(epsilon: Epsilon) -> float:
     return (p * p + 4.0 * p + 1.0) / (2.0 * p)
 
 
-def _many(epsilon: Epsilon, level: float, cells: Floats, effective: Floats) -> Floats:
+def _many(epsilon: Epsilon, tail: Floats, cells: Floats, effective: Floats) -> Floats:
     """The normal radius with the first Cornish-Fisher term for kurtosis, and half a jump."""
-    z = float(ndtri(0.5 + level / 2))
-    corrected = z + max(z**3 - 3.0 * z, 0.0) / 24.0 * _kurtosis(epsilon) / effective
+    z = -ndtri(np.maximum(tail, 1e-300) / 2)
+    corrected = z + np.maximum(z**3 - 3.0 * z, 0.0) / 24.0 * _kurtosis(epsilon) / effective
     wide: Floats = standard_deviation(epsilon) * np.sqrt(cells) * corrected + 0.5
     return wide
 
 
-def chernoff(epsilon: Epsilon, tail: float, cells: Floats) -> Floats:
+def chernoff(epsilon: Epsilon, tail: float | Floats, cells: Floats) -> Floats:
     """P(|S| > r) <= 2 exp(-t r) E exp(t S), for the best of some t.
 
     log E exp(t w Z) <= w^2 log E exp(t Z) for weights up to 1, since all cumulants of Z are positive or zero: so only
     the sum of squared weights enters.
     """
-    t = float(epsilon) * np.concatenate([np.geomspace(1e-4, 1 / 64, 24), np.arange(1, 32) / 32])
-    growth = log_growth(epsilon, t)
-    bound: Floats = ((np.log(2.0 / max(tail, 1e-300)) + cells[:, None] * growth) / t).min(axis=1)
+    t = float(epsilon) * _CHERNOFF
+    unlikely = np.log(2.0 / np.maximum(tail, 1e-300))
+    exponents = np.multiply.outer(cells, log_growth(epsilon, t)).T + unlikely
+    bound: Floats = (exponents.T / t).min(axis=1)
     return bound
 
 
@@ -159,10 +170,10 @@ def log_growth(epsilon: Epsilon, t: Floats) -> Floats:
     return growth
 
 
-def _equal(epsilon: Epsilon, level: float, n: int) -> float:
+def _equal(epsilon: Epsilon, tail: float, n: int) -> float:
     """The radius of a sum of n draws: whole, where it is not scaled from a larger epsilon."""
     law = max(epsilon, _FINEST_EQUAL)
-    found = _standard(law, level, n)
+    found = _standard(law, tail, n)
     return (found + 0.5) * _scale(epsilon, law) if epsilon < law else found
 
 
@@ -172,9 +183,9 @@ def _scale(epsilon: Epsilon, law: Epsilon) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _standard(epsilon: Epsilon, level: float, n: int) -> int:
-    # tail[r] = P(|S| > r): the first r at which it is small enough; entries beyond the array are smaller still.
-    return int(np.argmax(tail_of_sum(epsilon, n) <= 1.0 - level + 1e-12))
+def _standard(epsilon: Epsilon, tail: float, n: int) -> int:
+    # P(|S| > r) for r = 0, 1, …: the first r at which it is small enough; entries beyond the array are smaller still.
+    return int(np.argmax(tail_of_sum(epsilon, n) <= tail + 1e-12))
 
 
 @lru_cache(maxsize=64)
@@ -188,12 +199,12 @@ def tail_of_sum(epsilon: Epsilon, n: int) -> Floats:
     return tail
 
 
-def _mixed(epsilon: Epsilon, level: float, cells: Floats, steps: Floats) -> Floats:
+def _mixed(epsilon: Epsilon, tail: Floats, cells: Floats, steps: Floats) -> Floats:
     """The radii of sums of different weights, in units of the largest, from the law of the rounded sums."""
     law = max(epsilon, _FINEST_MIXED)
     # The law is computed on a circle; what lies beyond half of it must not matter beside the tail that is asked for.
     rounded = np.maximum(cells, steps @ (np.arange(1, STEPS + 1) / STEPS) ** 2)
-    reach = STEPS * chernoff(law, (1.0 - level) * 1e-3, rounded) + STEPS
+    reach = STEPS * chernoff(law, tail * 1e-3, rounded) + STEPS
     lengths = 1 << np.ceil(np.log2(2.0 * reach)).astype(np.int64)
     found = np.empty(len(cells))
     for length in np.unique(lengths).tolist():
@@ -202,7 +213,7 @@ def _mixed(epsilon: Epsilon, level: float, cells: Floats, steps: Floats) -> Floa
         for start in range(0, len(rows), max(1, _AT_ONCE // length)):
             part = rows[start : start + max(1, _AT_ONCE // length)]
             tails = _tails(steps[part], exponents, length)
-            least = np.argmax(tails <= 1.0 - level + 1e-12, axis=1)
+            least = np.argmax(tails <= tail[part, None] + 1e-12, axis=1)
             found[part] = (
                 np.where(least > 0, 1.005 * least + 1, 0) / STEPS
             )  # a little more, for jumps that rounding moved
@@ -228,6 +239,7 @@ def _exponents(epsilon: Epsilon, length: int, steps: int) -> Floats:
 
 def _tails(times: Floats, exponents: Floats, length: int) -> Floats:
     """P(|S| > r) for r = 0, 1, 2, … steps, for each row of `times`: how many draws have a weight of 1, 2, … steps."""
-    law = np.fft.irfft(np.exp(-(times @ exponents)), n=length, axis=1)[:, : length // 2]
+    # The law is symmetric: a transform by cosines, of half the length.
+    law = dct(np.exp(-(times @ exponents)), type=1, axis=1)[:, : length // 2] / length
     law[:, 1:] *= 2.0
     return np.clip(1.0 - np.cumsum(law, axis=1), 0.0, 1.0)

@@ -110,7 +110,12 @@ def sums_of(weights: list[Floats]) -> Sums:
         largest=largest,
         squares=np.array([(w**2).sum() for w in weights]),
         fourths=np.array([(w**4).sum() for w in weights]),
-        steps=lambda rows: np.stack([by_steps(weights[i] / largest[i], np.ones(len(weights[i]))) for i in rows]),
+        steps=lambda rows: by_steps(
+            np.concatenate([weights[i] / largest[i] for i in rows]),
+            np.ones(sum(len(weights[i]) for i in rows)),
+            np.repeat(np.arange(len(rows)), [len(weights[i]) for i in rows]),
+            len(rows),
+        ),
     )
 
 
