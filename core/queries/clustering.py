@@ -142,7 +142,7 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
         steps = 0 if blocks is None else _FINISHING_STEPS
         finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps)
         centres, inertia = _best(cells[heavy], weights[heavy], finished)
-        if choice.method is Method.THRESHOLDED and synopsis.cells is None:
+        if choice.method is Method.THRESHOLDED:
             centres = within_cells(synopsis, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(_LLOYD_STARTS)])]

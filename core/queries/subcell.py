@@ -13,11 +13,16 @@ more or less well, and adds something to the slabs' mean. What is added is the a
 explain. How likely a deviation is beforehand is learnt from all clusters and axes together, which helps where a cluster
 lies at a bound and can spill to one side only. Where nothing spills, all places in the cell explain it alike, and
 nothing is added.
+
+Of a thresholded synopsis, cells that are not listed count as empty. They hold less than the threshold, which is little
+beside a cluster; to model what they may hold was tried, and gained nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log, sqrt
 
 import numpy as np
@@ -26,9 +31,11 @@ from scipy.special import ndtr
 
 from core.grid import Grid
 from core.noise import variance
+from core.queries.listed import ListedCells
 from core.queries.uncertainty import Floats
 from core.synopsis import Synopsis
 
+_MOST_SLABS = 64  # on finer axes cells are narrow enough
 _MEANS, _DEVIATIONS = 65, 32
 _LEARNING_STEPS = 20
 _FALSE_COLUMNS = 0.1  # how many empty columns of a cluster may stand out, on average
@@ -39,7 +46,7 @@ _CONTRADICTION = 2.0  # standard deviations from which the mean of all cells ove
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Slabs:
-    """Sums of raw counts over slabs across an axis, and the variance of their noise."""
+    """Sums of noisy counts over slabs across an axis, and the variance of their noise."""
 
     sums: Floats
     noise: Floats
@@ -63,27 +70,36 @@ class _Cluster:
     slabs: _Slabs
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """For each pair of mean and deviation: how well it explains a cluster's slabs, and what it adds to their mean."""
+
+    likely: Floats
+    added: Floats
+
+
 def within_cells(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64]) -> Floats:
     """Centres in [-1, 1]^d, moved by a cell at most; `labels` has the number of the centre nearest to each cell."""
     grid = synopsis.grid
-    found = {
-        (i, axis): cluster
-        for i in range(len(centres))
-        for axis in range(centres.shape[1])
-        if (cluster := _seen(synopsis, centres, labels, i, axis)) is not None
-    }
-    explained = {place: _explained(cluster, grid) for place, cluster in found.items()}
-    beforehand = _learnt([likely.sum(axis=0) for likely in explained.values()])
-    moved = centres.copy()
+    if grid.cells_per_axis > _MOST_SLABS:
+        return centres
+    seen = partial(_seen, synopsis) if synopsis.cells is None else partial(_listed, ListedCells(synopsis))
+    places = [(i, axis) for i in range(len(centres)) for axis in range(grid.dimensions)]
+    found = {place: cluster for place in places if (cluster := seen(centres, labels, *place)) is not None}
+    pairs = {place: _explained(cluster, grid) for place, cluster in found.items()}
+    beforehand = _learnt([each.likely.sum(axis=0) for each in pairs.values()])
+    moved, width = centres.copy(), 2.0 / grid.cells_per_axis
     for place, cluster in found.items():
-        moved[place] = _mean(cluster, grid, explained[place] * beforehand)
+        likely = pairs[place].likely * beforehand
+        mean = cluster.mean + float((likely * pairs[place].added).sum() / likely.sum())
+        moved[place] = np.clip(mean, max(-1.0, cluster.centre - width), min(1.0, cluster.centre + width))
     return moved
 
 
 def _seen(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int, axis: int) -> _Cluster | None:
     grid = synopsis.grid
     m, d = grid.cells_per_axis, grid.dimensions
-    at = np.clip(((centres[i] + 1.0) / 2.0 * m).astype(np.int64), 0, m - 1)
+    at = _cell(centres[i], grid)
     near = tuple(slice(None) if x == axis else slice(max(0, at[x] - 1), at[x] + 2) for x in range(d))
     own = np.moveaxis(labels.reshape((m,) * d)[near] == i, axis, 0).reshape(m, -1)
     counts = np.where(own, np.moveaxis(synopsis.counts.reshape((m,) * d)[near], axis, 0).reshape(m, -1), 0)
@@ -101,6 +117,34 @@ def _seen(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int
     return _Cluster(centre=centre, mean=_corrected(mean, around, middles) if around.tell else mean, slabs=slabs)
 
 
+def _listed(listed: ListedCells, centres: Floats, labels: NDArray[np.int64], i: int, axis: int) -> _Cluster | None:
+    """The same of a thresholded synopsis, whose listed cells all stand out."""
+    synopsis, places = listed.synopsis, listed.places
+    near = np.abs(places - _cell(centres[i], synopsis.grid)) <= 1
+    near[:, axis] = labels == i
+    own = near.all(axis=1)
+    if not own.any():
+        return None
+    _others, column = np.unique(np.delete(places[own], axis, axis=1), axis=0, return_inverse=True)
+    counts = np.zeros((synopsis.grid.cells_per_axis, int(column.max()) + 1), dtype=np.int64)
+    counts[places[own, axis], column] = synopsis.counts[own]
+    counts = counts[:, counts[int(np.argmax(counts.sum(axis=1)))] > 0]
+    slabs = _summed(counts, np.ones_like(counts, dtype=np.bool_), synopsis)
+    centre = float(centres[i, axis])  # the mean of all listed cells of the cluster, near or far
+    return _Cluster(centre=centre, mean=centre, slabs=slabs) if slabs.tell else None
+
+
+def _cell(centre: Floats, grid: Grid) -> NDArray[np.int64]:
+    """The place on every axis of the cell that a centre lies in."""
+    m = grid.cells_per_axis
+    return np.clip(((centre + 1.0) / 2.0 * m).astype(np.int64), 0, m - 1)
+
+
+def _summed(counts: NDArray[np.int64], own: NDArray[np.bool_], synopsis: Synopsis) -> _Slabs:
+    noise = own.sum(axis=1) * variance(synopsis.histogram_epsilon)
+    return _Slabs(sums=counts.sum(axis=1).astype(np.float64), noise=noise)
+
+
 def _corrected(mean: float, around: _Slabs, middles: Floats) -> float:
     """A mean of low noise, moved towards that of all cells as far as noise does not explain how they differ."""
     all_cells = around.mean(middles)
@@ -110,46 +154,27 @@ def _corrected(mean: float, around: _Slabs, middles: Floats) -> float:
     return mean + (all_cells - mean) * (1.0 - explained / apart) if apart > explained else mean
 
 
-def _summed(counts: NDArray[np.int64], own: NDArray[np.bool_], synopsis: Synopsis) -> _Slabs:
-    noise = own.sum(axis=1) * variance(synopsis.histogram_epsilon)
-    return _Slabs(sums=counts.sum(axis=1).astype(np.float64), noise=noise)
-
-
-def _pairs(cluster: _Cluster, grid: Grid) -> tuple[Floats, Floats, Floats]:
-    """Means, deviations, and for each pair the share of rows in every slab; what was clipped lies in the outermost."""
+def _explained(cluster: _Cluster, grid: Grid) -> _Pairs:
+    """Means next to the centre, deviations up to the whole domain; no pair that has much of its rows out of bounds."""
     width = 2.0 / grid.cells_per_axis
     means = cluster.centre + np.linspace(-width, width, _MEANS)
     deviations = np.geomspace(width / 20.0, 1.0, _DEVIATIONS)
-    outer = np.concatenate([[-np.inf], grid.edges()[1:-1], [np.inf]])
-    shares: Floats = np.diff(ndtr((outer - means[:, None, None]) / deviations[:, None]), axis=2)
-    return means, deviations, shares
+    outer = np.concatenate([[-np.inf], grid.edges()[1:-1], [np.inf]])  # what was clipped lies in the outermost slabs
+    shares = np.diff(ndtr((outer - means[:, None, None]) / deviations[:, None]), axis=2)
+    inside = np.abs(means)[:, None] <= np.maximum(1.0 - 2.0 * deviations, 0.1)
 
-
-def _explained(cluster: _Cluster, grid: Grid) -> Floats:
-    """How well each pair of mean and deviation explains the slabs; none that has much of its rows out of bounds."""
-    means, deviations, shares = _pairs(cluster, grid)
-    slabs, total = cluster.slabs, cluster.slabs.sums.sum()
+    slabs, total = cluster.slabs, float(cluster.slabs.sums.sum())
     # Counts of rows scatter by themselves; a quarter stands for their being whole.
     spread = slabs.noise + total * shares + (_FORGIVEN * total * shares * (1.0 - shares)) ** 2
     spread += (_FORGIVEN_OF_ALL * total) ** 2 + 0.25
     logs = -((slabs.sums - total * shares) ** 2 / spread + np.log(spread)).sum(axis=2) / 2.0
-    inside = np.abs(means)[:, None] <= np.maximum(1.0 - 2.0 * deviations, 0.1)
-    likely: Floats = np.exp(logs - logs.max()) * inside + 1e-300
-    return likely
+    likely = np.exp(logs - logs.max()) * inside + 1e-300
+    return _Pairs(likely=likely, added=means[:, None] - shares @ grid.axis_centres())
 
 
-def _learnt(likely: list[Floats]) -> Floats:
+def _learnt(likely: Sequence[Floats]) -> Floats:
     """How likely each deviation is beforehand, from how likely every cluster finds it; a little for any other."""
     beforehand = np.full(_DEVIATIONS, 1.0 / _DEVIATIONS)
     for _ in range(_LEARNING_STEPS if likely else 0):
         beforehand = np.mean([one * beforehand / (one @ beforehand) for one in likely], axis=0)
     return beforehand + 0.1 / _DEVIATIONS
-
-
-def _mean(cluster: _Cluster, grid: Grid, likely: Floats) -> float:
-    """The mean of the rows: as far as cells tell, and what the pairs add to it on average."""
-    means, _deviations, shares = _pairs(cluster, grid)
-    width = 2.0 / grid.cells_per_axis
-    added = float((likely * (means[:, None] - shares @ grid.axis_centres())).sum() / likely.sum())
-    least, most = max(-1.0, cluster.centre - width), min(1.0, cluster.centre + width)
-    return float(np.clip(cluster.mean + added, least, most))

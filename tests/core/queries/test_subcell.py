@@ -9,7 +9,7 @@ import numpy as np
 from core.domain import Attribute, Domain
 from core.grid import Grid
 from core.histogram import count
-from core.queries.clustering import labels_of
+from core.queries.clustering import cells_of, labels_of
 from core.queries.subcell import within_cells
 from core.records import OutOfRange, take_in
 from core.synopsis import Synopsis
@@ -30,9 +30,15 @@ def synopsis_around(centres: np.ndarray, deviation: float, epsilon: str = "1") -
     return shaken(exact, epsilon)
 
 
+def listed(synopsis: Synopsis, threshold: int) -> Synopsis:
+    """What a threshold leaves of a release."""
+    cells = np.flatnonzero(synopsis.counts >= threshold)
+    return replace(synopsis, cells=cells, counts=synopsis.counts[cells], threshold=threshold)
+
+
 def gridded(synopsis: Synopsis, centres: np.ndarray = CENTRES) -> np.ndarray:
     """Where k-means on the cells that stand out would have the two centres."""
-    cells = synopsis.grid.centres()
+    cells = cells_of(synopsis)[0]
     labels = labels_of(cells, centres)
     weights = np.where(synopsis.counts > 15 / float(synopsis.epsilon), synopsis.counts, 0)
     return np.stack([np.average(cells[labels == i], axis=0, weights=weights[labels == i]) for i in range(2)])
@@ -54,6 +60,21 @@ def test_a_spill_shows_where_the_noise_of_all_cells_together_would_hide_it() -> 
     start = gridded(synopsis, centres)
     moved = within_cells(synopsis, start, labels_of(synopsis.grid.centres(), start))
     assert np.abs(moved - centres).mean() < 0.025
+
+
+def test_what_is_not_listed_tells_as_well() -> None:
+    """Of a thresholded release only cells of 40 rows and more are known: a cell that is not listed has few."""
+    synopsis = listed(synopsis_around(CENTRES, 0.06), 40)
+    start = gridded(synopsis)
+    moved = within_cells(synopsis, start, labels_of(cells_of(synopsis)[0], start))
+    assert np.abs(start - CENTRES).mean() > 0.04
+    assert np.abs(moved - CENTRES).mean() < 0.02
+
+
+def test_of_an_empty_listing_nothing_moves() -> None:
+    """No cell reaches the threshold."""
+    synopsis = listed(synopsis_around(CENTRES, 0.06), 10**6)
+    assert (within_cells(synopsis, CENTRES, np.zeros(1, dtype=np.int64)) == CENTRES).all()
 
 
 def test_clusters_wider_than_cells_stay_where_they_are() -> None:
