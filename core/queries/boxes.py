@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.domain import Domain
 from core.errors import InvalidQuery
 from core.grid import Grid
-from core.queries.uncertainty import STEPS, Floats, Sums
+from core.queries.uncertainty import STEPS, Floats, Rounding, Sums
 
 
 class Range(NamedTuple):
@@ -82,8 +82,8 @@ class Edges:
         once = np.ones_like(whole)
         return np.stack([first, (whole > 0) * 1.0, last], axis=1), np.stack([once, whole, once], axis=1)
 
-    def _steps(self, rows: NDArray[np.int64]) -> Floats:
-        """Cells by the size of their share in some of the boxes, one axis after the other, rounded up each time."""
+    def _steps(self, rows: NDArray[np.int64], rounding: Rounding) -> Floats:
+        """Cells by the size of their share in some of the boxes, one axis after the other, rounded each time."""
         shares, times = self._shares()
         shares, times = shares[rows] / shares[rows].max(axis=1, keepdims=True), times[rows]
         counted = np.zeros((len(rows), STEPS))
@@ -93,7 +93,7 @@ class Edges:
             wider = np.zeros_like(counted)
             for part in range(3):
                 product = np.multiply.outer(shares[:, part, x], np.arange(1, STEPS + 1))
-                place = np.ceil(product - 1e-9).astype(np.int64) - 1
+                place = rounding(product) - 1
                 np.add.at(wider, (boxes, place), counted * times[:, part, x, None] * (place >= 0))
             counted = wider
         return counted

@@ -11,7 +11,7 @@ from core.errors import InvalidQuery
 from core.queries.denoise import nonnegative
 from core.queries.listed import ListedCells
 from core.queries.marginal import edges_of, raw_marginal
-from core.queries.uncertainty import Floats, Interval, Sums, by_steps, radii
+from core.queries.uncertainty import STEPS, Floats, Interval, Rounding, Sums, by_steps, radii
 from core.synopsis import Synopsis
 
 
@@ -92,9 +92,9 @@ def _edge_sums(q: float, below: Floats, above: Floats) -> Sums:
     weights, cells = np.array([1 - q, q]), np.stack([below, above], axis=1)
     largest = ((cells > 0) * weights).max(axis=1)
 
-    def steps(rows: NDArray[np.int64]) -> Floats:
-        shares = np.minimum(weights / largest[rows, None], 1.0)
-        return by_steps(shares.ravel(), cells[rows].ravel(), np.arange(2 * len(rows)) // 2, len(rows))
+    def steps(rows: NDArray[np.int64], rounding: Rounding) -> Floats:
+        shares = np.minimum(weights / largest[rows, None], 1.0).ravel()
+        return by_steps(rounding(shares * STEPS), cells[rows].ravel(), np.arange(2 * len(rows)) // 2, len(rows))
 
     return Sums(largest=largest, squares=cells @ weights**2, fourths=cells @ weights**4, steps=steps)
 

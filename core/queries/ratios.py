@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.budget import Epsilon
-from core.queries.uncertainty import Floats, Interval, Sums, by_steps, radii
+from core.queries.uncertainty import STEPS, Floats, Interval, Rounding, Sums, by_steps, radii
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,13 +121,13 @@ class _Ratios:
         fourths = power[4] - 4 * t * power[3] + 6 * t**2 * power[2] - 4 * t**3 * power[1] + t**4 * power[0]
         largest = np.maximum(self.most[rows] - t, t - self.least[rows])
 
-        def steps(some: NDArray[np.int64]) -> Floats:
+        def steps(some: NDArray[np.int64], rounding: Rounding) -> Floats:
             lengths = self.lengths[rows[some]]
             owner = np.repeat(np.arange(len(some)), lengths)
             first = self.starts[rows[some]] - (np.cumsum(lengths) - lengths)
             weights = self.weights[np.arange(len(owner)) + first[owner]]
             shares = np.abs(weights - t[some][owner]) / largest[some][owner]
-            return by_steps(shares, np.full(len(shares), float(summed)), owner, len(some))
+            return by_steps(rounding(shares * STEPS), np.full(len(shares), float(summed)), owner, len(some))
 
         sums = Sums(largest=largest, squares=summed * squares, fourths=summed * fourths, steps=steps)
         factors: Floats = radii(epsilon, levels, sums) ** 2 / squares

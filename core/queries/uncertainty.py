@@ -6,8 +6,10 @@ P(|S| <= r) >= level. Three ways to it, the first that fits:
 
 - Few cells, all of one weight: S is a sum of n independent draws. Its law is computed, not approximated: the
   characteristic function of Z to the power n, inverted by a Fourier transform.
-- Few cells of different weights (a box that cuts cells, a mean): the same on a lattice. Weights are rounded up to 32nds
-  of the largest, so the radius comes out a little wide, and the law of the rounded sum is computed as above.
+- Few cells of different weights (a box that cuts cells, a mean): the same on a lattice. Weights are rounded to 32nds of
+  the largest, and the law of the rounded sum is computed as above. All are rounded up, so that the radius comes out a
+  little wide; where S keeps close to a few values, which smaller weights would keep it closer to, all are also rounded
+  down, and the wider radius serves.
 - Many cells: the normal law, corrected for the kurtosis of S (Cornish and Fisher) and widened by half the largest
   weight, because S jumps. "Many" grows with epsilon: what counts is how many cells have any noise.
 
@@ -31,11 +33,12 @@ from core.noise import standard_deviation
 
 Floats = NDArray[np.float64]
 DEFAULT_LEVEL = 0.95
-STEPS = 32  # weights are rounded up to this many steps of the largest
+STEPS = 32  # weights are rounded to this many steps of the largest
 
 # Laplace draws whose sum is close enough to normal for the correction to do the rest: 16 of any weights. Of equal ones
 # the exact law costs little, and a sum that jumps by whole numbers gains from it.
 _MANY, _MANY_EQUAL = 16, 256
+_JUMPY = 8  # draws below which a sum of different weights keeps close to a few values
 _SMALLEST_TAIL = 1e-9
 _AT_ONCE = 2**21
 _CHERNOFF = np.concatenate([np.geomspace(1e-4, 1 / 64, 24), np.arange(1, 32) / 32])
@@ -53,6 +56,19 @@ class Interval:
     high: float
 
 
+Rounding = Callable[[Floats], NDArray[np.int64]]
+
+
+def up(steps: Floats) -> NDArray[np.int64]:
+    """To the next whole number, unless a rounding error is all that is missing."""
+    return np.ceil(steps - 1e-9).astype(np.int64)
+
+
+def down(steps: Floats) -> NDArray[np.int64]:
+    """To the whole number before, unless a rounding error is all that is missing."""
+    return np.floor(steps + 1e-9).astype(np.int64)
+
+
 def around(value: float, reach: float, level: float) -> Interval:
     """value - reach to value + reach."""
     return Interval(level=level, low=value - reach, high=value + reach)
@@ -62,14 +78,14 @@ def around(value: float, reach: float, level: float) -> Interval:
 class Sums:
     """Many weighted sums of cells: for each its largest weight, its sums of w^2 and w^4, and its weights by size.
 
-    `steps(rows)` tells for some of the sums how many cells have a weight of 1, 2, … STEPS steps of its largest, rounded
-    up. It is asked only of sums of few cells of different weights.
+    `steps(rows, rounding)` tells for some of the sums how many cells weigh 1, 2, … STEPS steps of its largest weight,
+    when rounded in such a way. It is asked only of sums of few cells of different weights.
     """
 
     largest: Floats
     squares: Floats
     fourths: Floats
-    steps: Callable[[NDArray[np.int64]], Floats]
+    steps: Callable[[NDArray[np.int64], Rounding], Floats]
 
 
 def radius(epsilon: Epsilon, level: float, weights: Floats, times: float = 1.0) -> float:
@@ -80,7 +96,9 @@ def radius(epsilon: Epsilon, level: float, weights: Floats, times: float = 1.0) 
         largest=np.array([largest]),
         squares=times * np.array([(sizes**2).sum()]),
         fourths=times * np.array([(sizes**4).sum()]),
-        steps=lambda _rows: by_steps(sizes / largest, np.full(len(sizes), times), np.zeros(len(sizes), np.int64), 1),
+        steps=lambda _rows, rounding: by_steps(
+            rounding(sizes / largest * STEPS), np.full(len(sizes), times), np.zeros(len(sizes), np.int64), 1
+        ),
     )
     return float(radii(epsilon, level, sums)[0])
 
@@ -97,14 +115,13 @@ def equal_radii(epsilon: Epsilon, level: float, cells: NDArray[np.int64]) -> Flo
         largest=ones,
         squares=number,
         fourths=number,
-        steps=lambda rows: np.multiply.outer(number[rows], np.arange(1, STEPS + 1) == STEPS),
+        steps=lambda rows, _rounding: np.multiply.outer(number[rows], np.arange(1, STEPS + 1) == STEPS),
     )
     return radii(epsilon, level, sums)
 
 
-def by_steps(shares: Floats, times: Floats, owner: NDArray[np.int64], sums: int) -> Floats:
-    """How many cells of each sum have a weight of 1, 2, … STEPS steps, for weights between 0 and 1 and their sums."""
-    steps = np.ceil(shares * STEPS - 1e-9).astype(np.int64)
+def by_steps(steps: NDArray[np.int64], times: Floats, owner: NDArray[np.int64], sums: int) -> Floats:
+    """How many cells of each sum have a weight of 1, 2, … STEPS steps, from the weights and the sums they belong to."""
     found = np.bincount(owner * (STEPS + 1) + steps, weights=times, minlength=sums * (STEPS + 1))
     return found.astype(np.float64).reshape(sums, STEPS + 1)[:, 1:]
 
@@ -128,7 +145,11 @@ def radii(epsilon: Epsilon, level: float | Floats, sums: Sums) -> Floats:
         found[i] = _equal(epsilon, float(tail[i]), round(cells[i]))
     mixed = np.flatnonzero((draws < _MANY) & ~equal & ~tiny)
     if len(mixed):
-        found[mixed] = _mixed(epsilon, tail[mixed], cells[mixed], sums.steps(some[mixed]))
+        found[mixed] = _mixed(epsilon, tail[mixed], cells[mixed], sums.steps(some[mixed], up))
+    jumpy = mixed[draws[mixed] < _JUMPY]
+    if len(jumpy):
+        other = _mixed(epsilon, tail[jumpy], cells[jumpy], sums.steps(some[jumpy], down))
+        found[jumpy] = np.maximum(found[jumpy], other)
     # The law has atoms exactly at the radius, and the rounding of sums must not leave them outside.
     reach[some] = found * largest * (1.0 + 1e-9)
     return reach
@@ -214,9 +235,7 @@ def _mixed(epsilon: Epsilon, tail: Floats, cells: Floats, steps: Floats) -> Floa
             part = rows[start : start + max(1, _AT_ONCE // length)]
             tails = _tails(steps[part], exponents, length)
             least = np.argmax(tails <= tail[part, None] + 1e-12, axis=1)
-            found[part] = (
-                np.where(least > 0, 1.005 * least + 1, 0) / STEPS
-            )  # a little more, for jumps that rounding moved
+            found[part] = (1.005 * least + 2) / STEPS  # a little more, for jumps that rounding moved
     if epsilon < law:  # the jumps of the law do not scale: half a one more
         found = (found + 0.5) * _scale(epsilon, law)
     return found
