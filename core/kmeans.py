@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _MAX_ITERATIONS = 300
-_SCREENING_STEPS, _FINISHED = 3, 4
+_SCREENING_STEPS, _FINISHED = 3, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class Clustering:
 def kmeans(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np.random.Generator) -> Clustering:
     """The best of `restarts` runs of Lloyd from k-means++ starts, by the weighted objective.
 
-    All runs take three steps, which tell well enough which of them lead far: the best four are finished. Finishing all
+    All runs take three steps, which tell well enough which of them lead far: the best three are finished. Finishing all
     of them takes half as long again and lowers the inertia by 0.1 % on average. `points` is (n, d); `weights` (n,),
     none negative, some positive. With fewer than k points of positive weight some centres coincide.
     """
