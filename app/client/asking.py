@@ -91,7 +91,7 @@ class Asking(Connected):
         *,
         count: int = 1000,
         seed: int | None = None,
-        format: str = "csv",  # noqa: A002
+        format: str = "csv",  # noqa: A002 - the name it has in the API
     ) -> int:
         """Synthetic rows as a file: csv, parquet or json. The number of bytes written."""
         params = {"count": count, "seed": seed, "format": format}
@@ -101,7 +101,7 @@ class Asking(Connected):
         """The whole noisy histogram."""
         return Synopsis.of(self._ask(release, "synopsis", level=level))
 
-    def download_synopsis(self, release: str, to: Target, *, format: str = "parquet") -> int:  # noqa: A002
+    def download_synopsis(self, release: str, to: Target, *, format: str = "parquet") -> int:  # noqa: A002 - as above
         """The whole noisy histogram as a file: csv, parquet, arrow or json. The number of bytes written."""
         return download(self._transport, f"/v1/releases/{quoted(release)}/synopsis", to, {"format": format})
 

@@ -26,7 +26,7 @@ OUTSIDE = frozenset(
     pty pwd queue random readline resource runpy sched secrets select selectors shelve shutil signal site smtplib socket
     socketserver sqlite3 ssl subprocess sys sysconfig syslog tarfile tempfile termios threading time timeit tkinter tty
     turtle urllib uuid venv webbrowser winreg wsgiref xmlrpc zipfile zipimport zoneinfo _thread
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: SIM905 - many short names read best as a text
 )
 PURE = frozenset(sys.stdlib_module_names) - OUTSIDE
 CORE_LIBRARIES = {"numpy", "scipy", "numba"}

@@ -284,7 +284,7 @@ def test_noise_takes_only_entropy_of_the_operating_system() -> None:
         patch.setattr(os, "urandom", record)
         first = discrete_laplace(1000, epsilon, NoiseSource())
         tape = iter(list(recorded))
-        patch.setattr(os, "urandom", lambda count: next(tape))  # noqa: ARG005
+        patch.setattr(os, "urandom", lambda count: next(tape))  # noqa: ARG005 - called with a count
         again = discrete_laplace(1000, epsilon, NoiseSource())
     assert sum(len(part) for part in recorded) >= 8000
     assert (first == again).all()
@@ -296,7 +296,7 @@ def test_no_seed_moves_the_noise() -> None:
     draws = []
     for _ in range(2):
         random.seed(1)
-        np.random.seed(1)  # noqa: NPY002
+        np.random.seed(1)  # noqa: NPY002 - that it changes nothing is the point
         draws.append(discrete_laplace(100, Epsilon.parse("0.001"), NoiseSource()).tolist())
     assert draws[0] != draws[1]
 
