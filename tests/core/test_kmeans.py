@@ -272,3 +272,15 @@ def test_no_thread_is_started() -> None:
     """A process has as many threads after clustering as before."""
     before, after = run_python(ONE_THREAD).split()
     assert before == after
+
+
+@pytest.mark.parametrize("own_points", [False, True])
+def test_many_points_are_taken_in_parts(own_points: bool) -> None:
+    """More points than are looked at together get the label and the distance that each would get alone."""
+    rng = np.random.default_rng(0)
+    points = rng.random((3, 20_001, 2) if own_points else (20_001, 2))
+    centres = rng.random((3, 4, 2))
+    labels, distances = nearest(points, centres)
+    gaps = np.square(points[..., None, :] - centres[:, None]).sum(axis=-1)
+    assert (labels == gaps.argmin(axis=2)).all()
+    np.testing.assert_allclose(distances, gaps.min(axis=2))
