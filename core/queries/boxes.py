@@ -65,11 +65,14 @@ class Edges:
 
     def sums(self) -> Sums:
         """The noise of each box."""
-        shares, _times = self._shares()
+        shares, times = self._shares()
+        largest = shares.max(axis=1)
+        there = (shares > 0.0) & (times > 0.0)
         return Sums(
-            largest=shares.max(axis=1).prod(axis=1),
+            largest=largest.prod(axis=1),
             squares=self.power_sums(2),
             fourths=self.power_sums(4),
+            equal=((shares == largest[:, None]) | ~there).all(axis=(1, 2)),
             steps=self._steps,
         )
 

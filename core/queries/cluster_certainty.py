@@ -33,6 +33,7 @@ from core.budget import Epsilon
 from core.kmeans import lloyd, nearest
 from core.noise import standard_deviation
 from core.queries.clustering import Placed, block_means, block_numbers, labels_of, weights_of
+from core.queries.estimates import axis_centres
 from core.queries.listed import ListedCells
 from core.queries.posterior import Draws
 from core.queries.ratios import Ratio, ratio_intervals
@@ -90,10 +91,9 @@ def centre_intervals(
     if synopsis.cells is not None:
         return [_listed_intervals(ListedCells(synopsis), placed, labels, level) for level in levels]
     domain, k = synopsis.domain, len(placed.centres)
-    places = domain.from_unit(placed.cells)
     bounds = [(attribute.lower, attribute.upper) for attribute in domain.attributes]
-    regions = [np.flatnonzero(labels == i) for i in range(k)]
-    ratios = [Ratio(placed.counts[r], places[r, x], bounds[x]) for r in regions for x in range(len(bounds))]
+    slabs = [_slabs(synopsis, placed, labels, x) for x in range(len(bounds))]
+    ratios = [slabs[x][i] for i in range(k) for x in range(len(bounds))]
     own, error = domain.from_unit(placed.centres), np.zeros(1) if errors is None else errors * domain.width / 2
     found = []
     for level, exact in zip(levels, ratio_intervals(synopsis.histogram_epsilon, ratios, levels), strict=True):
@@ -102,6 +102,17 @@ def centre_intervals(
         each = iter(_union(exact, low, high))
         found.append([tuple(next(each) for _ in bounds) for _ in range(k)])
     return found
+
+
+def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: int) -> list[Ratio]:
+    """The mean of each region along one axis, from the sums of its cells in each slab across it."""
+    grid, attribute, k = synopsis.grid, synopsis.domain.attributes[axis], len(placed.centres)
+    m = grid.cells_per_axis
+    slab = np.arange(grid.cell_count) // m ** (grid.dimensions - 1 - axis) % m + m * labels
+    counts = np.bincount(slab, weights=placed.counts, minlength=k * m).astype(np.float64).reshape(k, m)
+    times = np.bincount(slab, minlength=k * m).astype(np.float64).reshape(k, m)
+    places, bounds = axis_centres(synopsis, axis), (attribute.lower, attribute.upper)
+    return [Ratio(c[t > 0], t[t > 0], places[t > 0], bounds) for c, t in zip(counts, times, strict=True)]
 
 
 def _listed_intervals(

@@ -107,5 +107,5 @@ def ratio(
     total = float(counts.sum())
     value = float(np.clip(float(counts @ weights) / total, *bounds)) if total > 0 else None
     summed = synopsis.grid.cell_count // len(counts)
-    asked = Ratio(counts, weights, bounds)
-    return Estimate(value, ratio_intervals(synopsis.histogram_epsilon, [asked], [level], summed=summed)[0][0])
+    asked = Ratio(counts, np.full(len(counts), float(summed)), weights, bounds)
+    return Estimate(value, ratio_intervals(synopsis.histogram_epsilon, [asked], [level])[0][0])

@@ -96,7 +96,8 @@ def _edge_sums(q: float, below: Floats, above: Floats) -> Sums:
         shares = np.minimum(weights / largest[rows, None], 1.0).ravel()
         return by_steps(rounding(shares * STEPS), cells[rows].ravel(), np.arange(2 * len(rows)) // 2, len(rows))
 
-    return Sums(largest=largest, squares=cells @ weights**2, fourths=cells @ weights**4, steps=steps)
+    equal = (weights[0] == weights[1]) | (cells == 0).any(axis=1)
+    return Sums(largest=largest, squares=cells @ weights**2, fourths=cells @ weights**4, equal=equal, steps=steps)
 
 
 def _value(weights: np.ndarray, edges: np.ndarray, q: float) -> tuple[float, int]:

@@ -14,21 +14,23 @@ from core.queries.uncertainty import STEPS, Floats, Interval, Rounding, Sums, by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratio:
-    """sum of y a / sum of y for noisy counts y and weights a; without noise it would lie between the bounds."""
+    """sum of y a / sum of y for noisy counts y and weights a; without noise it would lie between the bounds.
+
+    Cells of the same weight may stand together: their sum in `counts`, and how many they are in `times`.
+    """
 
     counts: Floats
+    times: Floats
     weights: Floats
     bounds: tuple[float, float]
 
 
-def ratio_intervals(
-    epsilon: Epsilon, ratios: Sequence[Ratio], levels: Sequence[float], *, summed: int = 1
-) -> list[list[Interval]]:
+def ratio_intervals(epsilon: Epsilon, ratios: Sequence[Ratio], levels: Sequence[float]) -> list[list[Interval]]:
     """For each level the intervals of all ratios, however noisy their denominators are (Fieller 1954).
 
     theta is kept if B - theta A = sum of y (a - theta) is within the radius of its own noise, whose variance is
     s^2 sum of (a - theta)^2: a quadratic inequality in theta. Where it holds for arbitrarily large theta, the sum of
-    counts cannot be told from zero, and the interval is all that the bounds allow. Each count sums `summed` cells.
+    counts cannot be told from zero, and the interval is all that the bounds allow.
 
     The radius in standard deviations depends a little on theta. So it is taken at the ratio first, then also at both
     ends of the interval which that gives, and the widest of the three serves.
@@ -38,9 +40,9 @@ def ratio_intervals(
     noisy = np.flatnonzero((many.total > 0.0) & (many.least < many.most))
     if len(noisy):
         rows, at = np.tile(noisy, len(levels)), np.repeat(np.asarray(levels), len(noisy))
-        widest = many.factors(epsilon, rows, many.middle(rows), at, summed)
+        widest = many.factors(epsilon, rows, many.middle(rows), at)
         ends = np.concatenate(many.kept(rows, widest))
-        at_ends = many.factors(epsilon, np.tile(rows, 2), ends, np.tile(at, 2), summed)
+        at_ends = many.factors(epsilon, np.tile(rows, 2), ends, np.tile(at, 2))
         widest = np.maximum(widest, at_ends.reshape(2, -1).max(axis=0))
         for ends, found in zip((low, high), many.kept(rows, widest), strict=True):
             ends[:, noisy] = found.reshape(len(levels), -1)
@@ -52,15 +54,17 @@ def ratio_intervals(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ratios:
-    """Sums over the cells of many ratios, their weights taken from their mean `about`, so that no digits are lost.
+    """Sums over the cells of many ratios, with a from `about` and in units of `span`, so that no digits are lost.
 
     `total` is the sum of y, `first` that of y a, and `powers[i]` that of a^i; `least` and `most` are of a.
     """
 
     weights: Floats
+    times: Floats
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
     about: Floats
+    span: Floats
     bounds: Floats
     total: Floats
     first: Floats
@@ -71,24 +75,28 @@ class _Ratios:
     @classmethod
     def of(cls, ratios: Sequence[Ratio]) -> _Ratios:
         """All cells of all ratios in one array; a ratio without cells has one without rows."""
-        nothing = np.zeros(1)
-        lengths = np.array([max(1, len(ratio.weights)) for ratio in ratios])
+        nothing = Ratio(np.zeros(1), np.ones(1), np.zeros(1), (0.0, 0.0))
+        cells = [ratio if len(ratio.weights) else nothing for ratio in ratios]
+        counts, times, weights = (
+            np.concatenate(parts)
+            for parts in zip(*((some.counts, some.times, some.weights) for some in cells), strict=True)
+        )
+        lengths = np.array([len(some.weights) for some in cells])
         starts = np.cumsum(lengths) - lengths
-        counts = np.concatenate([ratio.counts if len(ratio.weights) else nothing for ratio in ratios])
-        weights = np.concatenate([ratio.weights if len(ratio.weights) else nothing for ratio in ratios])
-        about = np.add.reduceat(weights, starts) / lengths
-        weights = weights - np.repeat(about, lengths)
-        squares = np.square(weights)
-        powers = (np.ones(len(weights)), weights, squares, squares * weights, np.square(squares))
+        least, most = np.minimum.reduceat(weights, starts), np.maximum.reduceat(weights, starts)
+        about, span = least + (most - least) / 2.0, np.where(most > least, most - least, 1.0)
+        weights = (weights - np.repeat(about, lengths)) / np.repeat(span, lengths)
         return cls(
             weights=weights,
+            times=times,
             starts=starts,
             lengths=lengths,
             about=about,
+            span=span,
             bounds=np.array([ratio.bounds for ratio in ratios]).T,
             total=np.add.reduceat(counts, starts),
             first=np.add.reduceat(counts * weights, starts),
-            powers=np.stack([np.add.reduceat(power, starts) for power in powers]),
+            powers=np.stack([np.add.reduceat(times * weights**power, starts) for power in range(5)]),
             least=np.minimum.reduceat(weights, starts),
             most=np.maximum.reduceat(weights, starts),
         )
@@ -101,22 +109,22 @@ class _Ratios:
 
     def middle(self, rows: NDArray[np.int64]) -> Floats:
         """The ratios themselves, which only positive sums of counts have."""
-        found: Floats = np.clip(self.about[rows] + self.first[rows] / self.total[rows], *self.bounds[:, rows])
-        return found
+        ratio = self.about[rows] + self.span[rows] * (self.first[rows] / self.total[rows])
+        return np.clip(ratio, *self.bounds[:, rows])
 
-    def kept(self, rows: NDArray[np.int64], k: Floats) -> tuple[Floats, Floats]:
-        """The ends of all theta with (sum of y (a - theta))^2 <= k sum of (a - theta)^2, within the bounds."""
+    def kept(self, rows: NDArray[np.int64], factor: Floats) -> tuple[Floats, Floats]:
+        """The ends of all theta with (sum of y (a - theta))^2 <= factor sum of (a - theta)^2, within the bounds."""
         A, B, power = self.total[rows], self.first[rows], self.powers[:, rows]  # noqa: N806 - as in the formula
-        a, b, c = A**2 - k * power[0], A * B - k * power[1], B**2 - k * power[2]
+        a, b, c = A**2 - factor * power[0], A * B - factor * power[1], B**2 - factor * power[2]
         root = np.sqrt(np.maximum(b**2 - a * c, 0.0))  # not negative, since theta = B / A is always kept; but rounding
         bounded = np.where(a > 0.0, a, 1.0)
-        lower, upper = self.bounds[:, rows]
-        low, high = (np.clip(self.about[rows] + (b + side * root) / bounded, lower, upper) for side in (-1, 1))
+        about, span, (lower, upper) = self.about[rows], self.span[rows], self.bounds[:, rows]
+        low, high = (np.clip(about + span * ((b + side * root) / bounded), lower, upper) for side in (-1, 1))
         return np.where(a > 0.0, low, lower), np.where(a > 0.0, high, upper)
 
-    def factors(self, epsilon: Epsilon, rows: NDArray[np.int64], thetas: Floats, levels: Floats, summed: int) -> Floats:
+    def factors(self, epsilon: Epsilon, rows: NDArray[np.int64], thetas: Floats, levels: Floats) -> Floats:
         """radius^2 / sum of (a - theta)^2 for some ratios, each at its theta and level."""
-        t, power = thetas - self.about[rows], self.powers[:, rows]
+        t, power = (thetas - self.about[rows]) / self.span[rows], self.powers[:, rows]
         squares = power[2] - 2 * t * power[1] + t**2 * power[0]
         fourths = power[4] - 4 * t * power[3] + 6 * t**2 * power[2] - 4 * t**3 * power[1] + t**4 * power[0]
         largest = np.maximum(self.most[rows] - t, t - self.least[rows])
@@ -125,10 +133,11 @@ class _Ratios:
             lengths = self.lengths[rows[some]]
             owner = np.repeat(np.arange(len(some)), lengths)
             first = self.starts[rows[some]] - (np.cumsum(lengths) - lengths)
-            weights = self.weights[np.arange(len(owner)) + first[owner]]
-            shares = np.abs(weights - t[some][owner]) / largest[some][owner]
-            return by_steps(rounding(shares * STEPS), np.full(len(shares), float(summed)), owner, len(some))
+            cells = np.arange(len(owner)) + first[owner]
+            shares = np.abs(self.weights[cells] - t[some][owner]) / largest[some][owner]
+            return by_steps(rounding(shares * STEPS), self.times[cells], owner, len(some))
 
-        sums = Sums(largest=largest, squares=summed * squares, fourths=summed * fourths, steps=steps)
+        unequal = np.zeros(len(rows), dtype=np.bool_)
+        sums = Sums(largest=largest, squares=squares, fourths=fourths, equal=unequal, steps=steps)
         factors: Floats = radii(epsilon, levels, sums) ** 2 / squares
         return factors

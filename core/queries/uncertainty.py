@@ -7,13 +7,13 @@ P(|S| <= r) >= level. Three ways to it, the first that fits:
 - Few cells, all of one weight: S is a sum of n independent draws. Its law is computed, not approximated: the
   characteristic function of Z to the power n, inverted by a Fourier transform.
 - Few cells of different weights (a box that cuts cells, a mean): the same on a lattice. Weights are rounded to 32nds of
-  the largest, and the law of the rounded sum is computed as above. All are rounded up, so that the radius comes out a
-  little wide; where S keeps close to a few values, which smaller weights would keep it closer to, all are also rounded
-  down, and the wider radius serves.
+  the largest, and the law of the rounded sum is computed as above: once for all rounded up, which mostly is the wider,
+  and once for all rounded down, since smaller weights keep S closer to the few values that it may jump between.
 - Many cells: the normal law, corrected for the kurtosis of S (Cornish and Fisher) and widened by half the largest
-  weight, because S jumps. "Many" grows with epsilon: what counts is how many cells have any noise.
+  weight, because S jumps; far out, where one heavy cell outweighs all others, by its tail. "Many" grows with epsilon:
+  what counts is how many cells have any noise.
 
-Beyond the precision of a Fourier transform (levels within 10^-9 of one) Chernoff's bound takes over.
+Chernoff's bound limits them all, and takes over beyond the precision of a transform (levels within 10^-9 of one).
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ STEPS = 32  # weights are rounded to this many steps of the largest
 # Laplace draws whose sum is close enough to normal for the correction to do the rest: 16 of any weights. Of equal ones
 # the exact law costs little, and a sum that jumps by whole numbers gains from it.
 _MANY, _MANY_EQUAL = 16, 256
-_JUMPY = 8  # draws below which a sum of different weights keeps close to a few values
 _SMALLEST_TAIL = 1e-9
 _AT_ONCE = 2**21
 _CHERNOFF = np.concatenate([np.geomspace(1e-4, 1 / 64, 24), np.arange(1, 32) / 32])
@@ -78,6 +77,7 @@ def around(value: float, reach: float, level: float) -> Interval:
 class Sums:
     """Many weighted sums of cells: for each its largest weight, its sums of w^2 and w^4, and its weights by size.
 
+    `equal` says of which sums it is known that all their weights are the same, to the last bit.
     `steps(rows, rounding)` tells for some of the sums how many cells weigh 1, 2, … STEPS steps of its largest weight,
     when rounded in such a way. It is asked only of sums of few cells of different weights.
     """
@@ -85,6 +85,7 @@ class Sums:
     largest: Floats
     squares: Floats
     fourths: Floats
+    equal: NDArray[np.bool_]
     steps: Callable[[NDArray[np.int64], Rounding], Floats]
 
 
@@ -96,6 +97,7 @@ def radius(epsilon: Epsilon, level: float, weights: Floats, times: float = 1.0) 
         largest=np.array([largest]),
         squares=times * np.array([(sizes**2).sum()]),
         fourths=times * np.array([(sizes**4).sum()]),
+        equal=np.array([bool((sizes[sizes > 0.0] == largest).all())]),
         steps=lambda _rows, rounding: by_steps(
             rounding(sizes / largest * STEPS), np.full(len(sizes), times), np.zeros(len(sizes), np.int64), 1
         ),
@@ -115,6 +117,7 @@ def equal_radii(epsilon: Epsilon, level: float, cells: NDArray[np.int64]) -> Flo
         largest=ones,
         squares=number,
         fourths=number,
+        equal=np.ones(len(cells), dtype=np.bool_),
         steps=lambda rows, _rounding: np.multiply.outer(number[rows], np.arange(1, STEPS + 1) == STEPS),
     )
     return radii(epsilon, level, sums)
@@ -136,20 +139,17 @@ def radii(epsilon: Epsilon, level: float | Floats, sums: Sums) -> Floats:
     effective = squares**2 / fourths
     found = _many(epsilon, tail, cells, effective)
     draws = 3.0 * effective / _kurtosis(epsilon)
-    # `effective` is never below `cells`, and is there if all weights are equal.
-    equal = (draws < _MANY_EQUAL) & (effective <= cells * (1.0 + 1e-12))
-    tiny = tail < _SMALLEST_TAIL
-    if tiny.any():
-        found[tiny] = chernoff(epsilon, tail[tiny], cells[tiny])
-    for i in np.flatnonzero(equal & ~tiny).tolist():
+    exact = tail >= _SMALLEST_TAIL
+    equal = exact & (draws < _MANY_EQUAL) & sums.equal[some]
+    for i in np.flatnonzero(equal).tolist():
         found[i] = _equal(epsilon, float(tail[i]), round(cells[i]))
-    mixed = np.flatnonzero((draws < _MANY) & ~equal & ~tiny)
+    mixed = np.flatnonzero(exact & (draws < _MANY) & ~equal)
     if len(mixed):
-        found[mixed] = _mixed(epsilon, tail[mixed], cells[mixed], sums.steps(some[mixed], up))
-    jumpy = mixed[draws[mixed] < _JUMPY]
-    if len(jumpy):
-        other = _mixed(epsilon, tail[jumpy], cells[jumpy], sums.steps(some[jumpy], down))
-        found[jumpy] = np.maximum(found[jumpy], other)
+        both = np.concatenate([sums.steps(some[mixed], rounding) for rounding in (up, down)])
+        wide = _mixed(epsilon, np.tile(tail[mixed], 2), np.tile(cells[mixed], 2), both)
+        found[mixed] = wide.reshape(2, -1).max(axis=0)
+    bound = chernoff(epsilon, tail, cells)
+    found = np.where(exact, np.minimum(found, bound), bound)
     # The law has atoms exactly at the radius, and the rounding of sums must not leave them outside.
     reach[some] = found * largest * (1.0 + 1e-9)
     return reach
@@ -162,10 +162,18 @@ def _kurtosis(epsilon: Epsilon) -> float:
 
 
 def _many(epsilon: Epsilon, tail: Floats, cells: Floats, effective: Floats) -> Floats:
-    """The normal radius with the first Cornish-Fisher term for kurtosis, and half a jump."""
+    """The normal radius with the first Cornish-Fisher term for kurtosis, and half a jump.
+
+    Far out a single heavy cell may be what matters: if Z is Laplace and N normal, of the variance v of all other cells,
+    P(|Z + N| > r) <= exp(v epsilon^2 / 2 - epsilon r) for r > v epsilon.
+    """
+    unlikely = np.log(1.0 / np.maximum(tail, 1e-300))
     z = -ndtri(np.maximum(tail, 1e-300) / 2)
     corrected = z + np.maximum(z**3 - 3.0 * z, 0.0) / 24.0 * _kurtosis(epsilon) / effective
-    wide: Floats = standard_deviation(epsilon) * np.sqrt(cells) * corrected + 0.5
+    normal = standard_deviation(epsilon) * np.sqrt(cells) * corrected
+    others = np.maximum(cells - 1.0, 0.0) * (standard_deviation(epsilon) * float(epsilon)) ** 2 / 2.0
+    heavy = np.where(others < unlikely, (unlikely + others) / float(epsilon), 0.0)
+    wide: Floats = np.maximum(normal, heavy) + 0.5
     return wide
 
 
@@ -195,7 +203,7 @@ def _equal(epsilon: Epsilon, tail: float, n: int) -> float:
     """The radius of a sum of n draws: whole, where it is not scaled from a larger epsilon."""
     law = max(epsilon, _FINEST_EQUAL)
     found = _standard(law, tail, n)
-    return (found + 0.5) * _scale(epsilon, law) if epsilon < law else found
+    return (found + 1) * _scale(epsilon, law) if epsilon < law else found
 
 
 def _scale(epsilon: Epsilon, law: Epsilon) -> float:
@@ -226,7 +234,8 @@ def _mixed(epsilon: Epsilon, tail: Floats, cells: Floats, steps: Floats) -> Floa
     # The law is computed on a circle; what lies beyond half of it must not matter beside the tail that is asked for.
     rounded = np.maximum(cells, steps @ (np.arange(1, STEPS + 1) / STEPS) ** 2)
     reach = STEPS * chernoff(law, tail * 1e-3, rounded) + STEPS
-    lengths = 1 << np.ceil(np.log2(2.0 * reach)).astype(np.int64)
+    powers = 2.0 ** np.ceil(np.log2(2.0 * reach))
+    lengths = np.where(reach <= 0.375 * powers, 0.75 * powers, powers).astype(np.int64)
     found = np.empty(len(cells))
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
@@ -258,7 +267,10 @@ def _exponents(epsilon: Epsilon, length: int, steps: int) -> Floats:
 
 def _tails(times: Floats, exponents: Floats, length: int) -> Floats:
     """P(|S| > r) for r = 0, 1, 2, … steps, for each row of `times`: how many draws have a weight of 1, 2, … steps."""
-    # The law is symmetric: a transform by cosines, of half the length.
-    law = dct(np.exp(-(times @ exponents)), type=1, axis=1)[:, : length // 2] / length
-    law[:, 1:] *= 2.0
-    return np.clip(1.0 - np.cumsum(law, axis=1), 0.0, 1.0)
+    # The law is symmetric: a transform by cosines, of half the length. It counts for both signs, but zero once.
+    exponent = times @ exponents
+    law = dct(np.exp(np.negative(exponent, out=exponent), out=exponent), type=1, axis=1)[:, : length // 2]
+    tails: Floats = np.cumsum(law, axis=1)
+    tails *= -2.0 / length
+    tails += 1.0 + law[:, :1] / length
+    return np.clip(tails, 0.0, 1.0, out=tails)
