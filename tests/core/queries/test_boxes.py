@@ -44,6 +44,20 @@ def shares(synopsis: Synopsis, box: Box) -> np.ndarray:
     return whole.ravel()
 
 
+def test_many_attributes_are_no_trouble() -> None:
+    """Sixteen of them, all restricted or few, of boxes asked together: each is the sum over its cells."""
+    d, rng = 16, np.random.default_rng(0)
+    domain = Domain(tuple(Attribute(f"x{i}", 0, 10) for i in range(d)))
+    counts = rng.integers(-20, 100, 2**d)
+    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid(2, d), counts=counts)
+    boxes = tuple(
+        tuple(Range(f"x{x}", *sorted(rng.uniform(0, 10, 2))) for x in rng.choice(d, number, replace=False))
+        for number in (0, 1, 2, 3, 9, 16)
+    )
+    found = count_boxes(SummedArea(synopsis), boxes, level=0.95, simultaneous=False)
+    assert found.count == pytest.approx([shares(synopsis, box) @ counts for box in boxes], abs=1e-6)
+
+
 @given(asked())
 def test_a_box_is_the_sum_of_its_cells(case: tuple[Synopsis, Box]) -> None:
     """Count, variance and kurtosis of a box agree with a walk over every cell."""

@@ -89,6 +89,22 @@ def test_a_few_whole_cells_and_many_slivers_stay_within_their_radius(epsilon: fl
             assert exceeded(weights, epsilon, reach) <= 1 - level + 1e-9, (weights, level)
 
 
+@pytest.mark.parametrize("sliver", [1e-12, 1e-9, 1e-7, 9e-7, 1e-5, 1e-3])
+def test_the_thinnest_sliver_has_noise_too(sliver: float) -> None:
+    """At epsilon 1, 3 % of |Z| are above 3, but for a little: a sliver's noise must not push out what lies at 3."""
+    reach = radius(Epsilon.parse("1"), 0.97, np.array([1.0, sliver]))
+    assert reach >= 3 + 3 * sliver
+    assert reach <= 3.3
+
+
+def test_one_heavy_cell_among_many_light_ones_is_not_normal_far_out() -> None:
+    """The radius of a level near one is that of the heavy cell's tail, which is no normal one."""
+    weights = [100] + [2] * 20_000
+    for level in (0.99, 0.999, 0.9999, 0.99999, 0.9999999):
+        reach = radius(Epsilon.parse("0.3"), level, np.array(weights) / FINE)
+        assert exceeded(weights, 0.3, reach) <= 1 - level
+
+
 @given(weighings())
 def test_no_radius_is_much_wider_than_it_must_be(case: tuple[list[int], float, float]) -> None:
     """A tenth and a step less would not hold: rounding and corrections cost little."""
