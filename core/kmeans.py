@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 _MAX_ITERATIONS = 300
 _SCREENING_STEPS, _FINISHED = 3, 3
+_MOST_WORK = 5 * 10**8  # distances along an axis
 _IN_CACHE = 2**13  # distances at once: many points are taken in parts, several times as fast
 
 
@@ -36,7 +37,7 @@ def kmeans(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np.ra
     none negative, some positive. With fewer than k points of positive weight some centres coincide.
     """
     heavy = weights > 0
-    points, weights = points[heavy], weights[heavy]
+    points, weights = np.asfortranarray(points[heavy]), weights[heavy]  # one coordinate after the other
     starts = plus_plus(points, weights, k, restarts=restarts, rng=rng)
     begun = lloyd(points, weights, starts, iterations=_SCREENING_STEPS)
     inertias = (nearest(points, begun)[1] * weights).sum(axis=1)
@@ -72,11 +73,13 @@ def plus_plus(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np
 def lloyd(points: Floats, weights: Floats, centres: Floats, *, iterations: int = _MAX_ITERATIONS) -> Floats:
     """Lloyd's algorithm on (restarts, k, d) centres, each restart until its assignment stands still.
 
+    On large inputs it ends after as many steps as take some seconds, if not before.
     Points (n, d) and weights (n,) are those of all restarts; with one more axis in front, each restart has its own.
     A centre that attracts no weight stays where it is.
     """
     centres = centres.copy()
     n, shared = points.shape[-2], points.ndim == 2
+    iterations = min(iterations, 3 + _MOST_WORK // (n * max(1, centres.size)))
     weights = np.broadcast_to(weights, (len(centres), n))
     active = np.arange(len(centres))
     previous = np.full((len(centres), n), -1, dtype=np.int64)

@@ -14,6 +14,9 @@ from core.domain import Attribute, Domain
 from core.errors import InvalidDomain
 from core.grid import MAX_DIMENSIONS
 
+# Variances, covariances and their errors stay within the range of a double.
+LEAST_WIDTH, MOST_WIDTH = 1e-70, 1e70
+
 
 class AttributeBody(Body):
     """One numeric column with its public bounds, stated and never read off the data."""
@@ -38,9 +41,12 @@ class DatasetBody(Body):
     def _attribute(self, position: int) -> Attribute:
         body = self.attributes[position]
         try:
-            return Attribute(name=body.name, lower=body.lower, upper=body.upper)
+            attribute = Attribute(name=body.name, lower=body.lower, upper=body.upper)
         except InvalidDomain as error:  # which one, by its place: messages do not repeat what was sent
             raise InvalidDomain(f"attributes[{position}]: {error}") from None
+        if not LEAST_WIDTH <= attribute.width <= MOST_WIDTH:
+            raise InvalidDomain(f"attributes[{position}]: The bounds lie {LEAST_WIDTH:g} to {MOST_WIDTH:g} apart.")
+        return attribute
 
 
 class GrantBody(Body):

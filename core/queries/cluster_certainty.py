@@ -43,7 +43,7 @@ from core.randomness import seeded
 from core.synopsis import Synopsis
 
 STRETCH = 2.0
-_REDRAWS = 8
+_REDRAWS, _AT_ONCE = 8, 2**20
 _OFTEN = 0.1
 
 
@@ -191,20 +191,22 @@ def _stays(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = Non
 def _shaken(synopsis: Synopsis, placed: Placed, seed: int) -> float:
     """The share of rows that stay in their cluster when noise of the same law is added once more."""
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
-    noises = (_public_noise(synopsis.histogram_epsilon, len(cells), rng) for _ in range(_REDRAWS))
-    method = placed.choice.method
-    shaken = (weights_of(synopsis, method, (counts + noise).astype(np.float64)) for noise in noises)
     blocks = block_numbers(synopsis, int(np.count_nonzero(placed.weights)))
-    if blocks is None:  # all at once
-        weights = np.stack(list(shaken))
-        heavy = weights.any(axis=0)
-        moved = lloyd(cells[heavy], weights[:, heavy], np.repeat(placed.centres[None], _REDRAWS, axis=0))
-    else:
-        moved = np.concatenate([lloyd(*block_means(cells, w, blocks), placed.centres[None]) for w in shaken])
-    return _stays(placed, moved, blocks)
+    moved, at_once = [], max(1, _AT_ONCE // len(cells))
+    for start in range(0, _REDRAWS, at_once):
+        size = (min(at_once, _REDRAWS - start), len(cells))
+        noisy = (counts + _public_noise(synopsis.histogram_epsilon, size, rng)).astype(np.float64)
+        weights = weights_of(synopsis, placed.choice.method, noisy)
+        if blocks is None:
+            heavy = weights.any(axis=0)
+            centres = np.repeat(placed.centres[None], len(weights), axis=0)
+            moved.append(lloyd(cells[heavy], weights[:, heavy], centres))
+        else:
+            moved += [lloyd(*block_means(cells, some, blocks), placed.centres[None]) for some in weights]
+    return _stays(placed, np.concatenate(moved), blocks)
 
 
-def _public_noise(epsilon: Epsilon, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _public_noise(epsilon: Epsilon, size: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
     """Noise of the released law from a public seed: it protects nobody, it only shows what noise can do."""
     p = -np.expm1(-float(epsilon))
     noise: NDArray[np.int64] = rng.geometric(p, size) - rng.geometric(p, size)

@@ -29,7 +29,7 @@ from core.randomness import seeded
 from core.survivors import least_threshold
 from core.synopsis import Synopsis
 
-_WORK = 2 * 10**7  # cells x clusters x restarts: what k-means may cost
+_WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
 _REFINED = 4
 # Beyond so many cells k-means runs on blocks of them, and a few steps on the cells finish it.
 _MOST_POINTS, _FINISHING_STEPS = 2**15, 4
@@ -138,7 +138,7 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
         heavy = weights > 0.0
         blocks = block_numbers(synopsis, int(np.count_nonzero(heavy)))
         points, masses = (cells, weights) if blocks is None else block_means(cells, weights, blocks)
-        found = kmeans(points, masses, k, restarts=restarts(masses, k), rng=rng)
+        found = kmeans(points, masses, k, restarts=restarts(points, masses, k), rng=rng)
         steps = 0 if blocks is None else _FINISHING_STEPS
         finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps)
         centres, inertia = _best(cells[heavy], weights[heavy], finished)
@@ -174,26 +174,28 @@ def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tu
 
 
 def weights_of(synopsis: Synopsis, method: Method, counts: Floats) -> Floats:
-    """What the cells of some noisy counts weigh for a method that goes by the counts alone."""
+    """What the cells weigh for a method that goes by noisy counts alone: some counts, or a row of them each time."""
     match method:
         case Method.LLOYD:
             return positive(np.maximum(counts, 0.0))
         case Method.THRESHOLDED:
             least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
             kept = np.where(counts >= least, counts, 0.0)
-            if kept.any():
-                return kept
+            none = ~kept.any(axis=-1)
+            if none.any():
+                kept[none] = positive(nonnegative(counts[none].astype(np.int64)))
+            return kept
     return positive(nonnegative(counts.astype(np.int64)))
 
 
 def positive(weights: Floats) -> Floats:
     """The weights, or equal ones where all are zero."""
-    return weights if weights.any() else np.ones(len(weights))
+    return np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
 
 
-def restarts(weights: Floats, k: int) -> int:
+def restarts(points: Floats, weights: Floats, k: int) -> int:
     """12 + k: five times as many lower the inertia by half a percent on average; fewer on large grids."""
-    return int(np.clip(_WORK // (np.count_nonzero(weights) * k), 1, 12 + k))
+    return int(np.clip(_WORK // (np.count_nonzero(weights) * points.shape[1] * k), 1, 12 + k))
 
 
 def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:

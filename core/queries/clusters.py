@@ -5,7 +5,7 @@ Everything is chosen by the noisy counts alone, never by a second look at rows: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.errors import InvalidQuery
 from core.kmeans import nearest
 from core.queries.cluster_certainty import Merge, centre_intervals, certainty
-from core.queries.clustering import Choice, Method, choose, labels_of, place
+from core.queries.clustering import Choice, Method, Placed, choose, labels_of, place
 from core.queries.listed import ListedCells, Weighed
 from core.queries.uncertainty import Floats, Interval, around, equal_radii
 from core.synopsis import Synopsis
@@ -26,8 +26,9 @@ class Cluster:
     """A centre in the attributes' own units, the noisy number of rows nearest to it, and what noise leaves certain.
 
     Each of `centre_intervals` holds by itself; those of `region` hold all together, so that they are a box for the
-    centre. core.queries.cluster_certainty tells what they cover. The size is that of the centre's cells, a raw sum with
-    its exact interval. `noise_probability` is None for methods that have no model of what is noise.
+    centre. core.queries.cluster_certainty tells what they cover. The size is that of the centre's cells: a raw sum, and
+    an interval that is exact for cells chosen beforehand. Among many small clusters the first is also the luckiest.
+    `noise_probability` is None for methods that have no model of what is noise.
     """
 
     centre: tuple[float, ...]
@@ -41,6 +42,8 @@ class Cluster:
 @dataclass(frozen=True, slots=True)
 class Clusters:
     """k clusters, the largest first; `inertia` is the weighted sum of squares in [-1, 1]^d that the method minimised.
+
+    (With `thresholded`, before centres were moved within their cells.)
 
     `stability` is the share of rows that stay in their cluster under other counts that the noise allows: 1 where the
     clusters are those of the data, towards 1/k where they are those of the noise.
@@ -60,13 +63,11 @@ def find_clusters(
 ) -> Clusters:
     """k clusters by a method, or by the one that serves in its place; the same again for the same seed."""
     _require(synopsis, k)
-    placed = place(synopsis, k, method, seed=seed)
+    placed, sizes, labels = _by_size(synopsis, place(synopsis, k, method, seed=seed))
     known = certainty(synopsis, placed, seed=seed)
-    labels = labels_of(placed.cells, placed.centres)
     together = 1.0 - (1.0 - level) / synopsis.domain.dimensions  # a union bound over the attributes
     alone, boxes = centre_intervals(synopsis, placed, labels, known.errors, (level, together))
     own = synopsis.domain.from_unit(placed.centres)
-    sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
     size_intervals = _size_intervals(synopsis, sizes, np.bincount(labels, minlength=k), level)
     clusters = tuple(
         Cluster(
@@ -88,6 +89,22 @@ def find_clusters(
         seed=seed,
         warnings=tuple(_warnings(synopsis, clusters)),
     )
+
+
+def _by_size(synopsis: Synopsis, placed: Placed) -> tuple[Placed, Floats, NDArray[np.int64]]:
+    """The largest region first by its noisy size, with all sizes and the number of each cell's region.
+
+    Centres are rounded as an answer in the attributes' own units rounds them: whoever assigns cells to them finds the
+    same regions.
+    """
+    domain, k = synopsis.domain, len(placed.centres)
+    centres = domain.to_unit(domain.from_unit(placed.centres))
+    labels = labels_of(placed.cells, centres)
+    sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
+    order = np.argsort(-sizes, kind="stable")
+    rank = np.empty(k, dtype=np.int64)
+    rank[order] = np.arange(k)
+    return replace(placed, centres=centres[order]), sizes[order], rank[labels]
 
 
 @dataclass(frozen=True, slots=True)

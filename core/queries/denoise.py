@@ -16,16 +16,16 @@ class CountsKind(StrEnum):
 
 
 def nonnegative(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The nearest non-negative counts with the same sum (nothing where that is not positive).
+    """The nearest non-negative counts with the same sum (nothing where that is not positive), along the last axis.
 
     Projection on a simplex: w = max(y - tau, 0) with tau such that the sum is kept, found by sorting once. Clipping
     alone would keep the positive half of the noise and so invent rows in every empty region.
     """
-    total = float(counts.sum())
-    if total <= 0.0:
-        return np.zeros(len(counts))
-    descending = np.sort(counts)[::-1].astype(np.float64)
-    excess = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
-    kept = int(np.flatnonzero(descending > excess)[-1])
-    weights: NDArray[np.float64] = np.maximum(counts - excess[kept], 0.0)
-    return weights
+    if not counts.shape[-1]:
+        return counts.astype(np.float64)
+    total = counts.sum(axis=-1, keepdims=True).astype(np.float64)
+    descending = np.sort(counts, axis=-1)[..., ::-1].astype(np.float64)
+    excess = (np.cumsum(descending, axis=-1) - total) / np.arange(1, counts.shape[-1] + 1)
+    kept = np.maximum(np.count_nonzero(descending > excess, axis=-1, keepdims=True) - 1, 0)  # they come first
+    weights = np.maximum(counts - np.take_along_axis(excess, kept, axis=-1), 0.0)
+    return np.where(total > 0.0, weights, 0.0)

@@ -21,7 +21,7 @@ beside a cluster; to model what they may hold was tried, and gained nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import log, sqrt
 
@@ -33,9 +33,11 @@ from core.grid import Grid
 from core.noise import variance
 from core.queries.listed import ListedCells
 from core.queries.uncertainty import Floats
+from core.survivors import least_threshold
 from core.synopsis import Synopsis
 
 _MOST_SLABS = 64  # on finer axes cells are narrow enough
+_MOST_WORK = 10**8  # cells that are looked at, for all centres and axes: a second or so
 _MEANS, _DEVIATIONS = 65, 32
 _LEARNING_STEPS = 20
 _FALSE_COLUMNS = 0.1  # how many empty columns of a cluster may stand out, on average
@@ -58,7 +60,7 @@ class _Slabs:
 
     def mean(self, middles: Floats) -> float:
         """Of the rows, as if each lay in the middle of its slab."""
-        return float(self.sums @ middles / self.sums.sum())
+        return float((self.sums * middles).sum() / self.sums.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,17 +85,27 @@ def within_cells(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64])
     grid = synopsis.grid
     if grid.cells_per_axis > _MOST_SLABS:
         return centres
+    near = grid.cells_per_axis * min(3, grid.cells_per_axis) ** (grid.dimensions - 1)
+    if synopsis.cells is None and centres.size * near > _MOST_WORK:
+        synopsis, labels = _listing(synopsis, labels)
     seen = partial(_seen, synopsis) if synopsis.cells is None else partial(_listed, ListedCells(synopsis))
-    places = [(i, axis) for i in range(len(centres)) for axis in range(grid.dimensions)]
-    found = {place: cluster for place in places if (cluster := seen(centres, labels, *place)) is not None}
-    pairs = {place: _explained(cluster, grid) for place, cluster in found.items()}
-    beforehand = _learnt([each.likely.sum(axis=0) for each in pairs.values()])
+    each = [(i, axis) for i in range(len(centres)) for axis in range(grid.dimensions)]
+    found = {which: cluster for which in each if (cluster := seen(centres, labels, *which)) is not None}
+    pairs = {which: _explained(cluster, grid) for which, cluster in found.items()}
+    beforehand = _learnt([pair.likely.sum(axis=0) for pair in pairs.values()])
     moved, width = centres.copy(), 2.0 / grid.cells_per_axis
-    for place, cluster in found.items():
-        likely = pairs[place].likely * beforehand
-        mean = cluster.mean + float((likely * pairs[place].added).sum() / likely.sum())
-        moved[place] = np.clip(mean, max(-1.0, cluster.centre - width), min(1.0, cluster.centre + width))
+    for which, cluster in found.items():
+        likely = pairs[which].likely * beforehand
+        mean = cluster.mean + float((likely * pairs[which].added).sum() / likely.sum())
+        moved[which] = np.clip(mean, max(-1.0, cluster.centre - width), min(1.0, cluster.centre + width))
     return moved
+
+
+def _listing(synopsis: Synopsis, labels: NDArray[np.int64]) -> tuple[Synopsis, NDArray[np.int64]]:
+    """What a threshold would have left of a synopsis, for when its whole grid would take too long."""
+    threshold = least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
+    cells = np.flatnonzero(synopsis.counts >= threshold)
+    return replace(synopsis, cells=cells, counts=synopsis.counts[cells], threshold=threshold), labels[cells]
 
 
 def _seen(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int, axis: int) -> _Cluster | None:
@@ -119,15 +131,16 @@ def _seen(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int
 
 def _listed(listed: ListedCells, centres: Floats, labels: NDArray[np.int64], i: int, axis: int) -> _Cluster | None:
     """The same of a thresholded synopsis, whose listed cells all stand out."""
-    synopsis, places = listed.synopsis, listed.places
-    near = np.abs(places - _cell(centres[i], synopsis.grid)) <= 1
-    near[:, axis] = labels == i
-    own = near.all(axis=1)
-    if not own.any():
+    synopsis, grid = listed.synopsis, listed.synopsis.grid
+    own = np.flatnonzero(labels[: len(listed.places)] == i)
+    near = np.abs(listed.places[own] - _cell(centres[i], grid)) <= 1
+    near[:, axis] = True
+    own = own[near.all(axis=1)]
+    if not len(own):
         return None
-    _others, column = np.unique(np.delete(places[own], axis, axis=1), axis=0, return_inverse=True)
-    counts = np.zeros((synopsis.grid.cells_per_axis, int(column.max()) + 1), dtype=np.int64)
-    counts[places[own, axis], column] = synopsis.counts[own]
+    _others, column = np.unique(np.delete(listed.places[own], axis, axis=1), axis=0, return_inverse=True)
+    counts = np.zeros((grid.cells_per_axis, int(column.max()) + 1), dtype=np.int64)
+    counts[listed.places[own, axis], column] = synopsis.counts[own]
     counts = counts[:, counts[int(np.argmax(counts.sum(axis=1)))] > 0]
     slabs = _summed(counts, np.ones_like(counts, dtype=np.bool_), synopsis)
     centre = float(centres[i, axis])  # the mean of all listed cells of the cluster, near or far
@@ -149,7 +162,7 @@ def _corrected(mean: float, around: _Slabs, middles: Floats) -> float:
     """A mean of low noise, moved towards that of all cells as far as noise does not explain how they differ."""
     all_cells = around.mean(middles)
     apart = (all_cells - mean) ** 2
-    noise = float(around.noise @ (middles - all_cells) ** 2) / float(around.sums.sum()) ** 2
+    noise = float((around.noise * (middles - all_cells) ** 2).sum()) / float(around.sums.sum()) ** 2
     explained = _CONTRADICTION**2 * noise
     return mean + (all_cells - mean) * (1.0 - explained / apart) if apart > explained else mean
 
@@ -169,12 +182,12 @@ def _explained(cluster: _Cluster, grid: Grid) -> _Pairs:
     spread += (_FORGIVEN_OF_ALL * total) ** 2 + 0.25
     logs = -((slabs.sums - total * shares) ** 2 / spread + np.log(spread)).sum(axis=2) / 2.0
     likely = np.exp(logs - logs.max()) * inside + 1e-300
-    return _Pairs(likely=likely, added=means[:, None] - shares @ grid.axis_centres())
+    return _Pairs(likely=likely, added=means[:, None] - (shares * grid.axis_centres()).sum(axis=2))
 
 
 def _learnt(likely: Sequence[Floats]) -> Floats:
     """How likely each deviation is beforehand, from how likely every cluster finds it; a little for any other."""
     beforehand = np.full(_DEVIATIONS, 1.0 / _DEVIATIONS)
     for _ in range(_LEARNING_STEPS if likely else 0):
-        beforehand = np.mean([one * beforehand / (one @ beforehand) for one in likely], axis=0)
+        beforehand = np.mean([one * beforehand / (one * beforehand).sum() for one in likely], axis=0)
     return beforehand + 0.1 / _DEVIATIONS

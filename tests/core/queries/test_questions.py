@@ -121,7 +121,7 @@ def test_twelve_starts_and_one_for_each_cluster_are_enough() -> None:
         values = middles[rng.integers(0, 8, 800)] + rng.normal(0, 0.4, (800, 2))
         release = shaken(synopsis_of(values, 14), "0.5", number)
         cells, weights = release.grid.centres(), nonnegative(release.counts)
-        starts = restarts(weights, 8)
+        starts = restarts(cells, weights, 8)
         few.append(kmeans(cells, weights, 8, restarts=starts, rng=seeded(number)).inertia)
         many.append(kmeans(cells, weights, 8, restarts=4 * starts, rng=seeded(number)).inertia)
     assert np.mean(few) <= 1.02 * np.mean(many)
