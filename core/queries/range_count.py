@@ -36,10 +36,13 @@ class SummedArea:
     def sums(self, edges: Edges) -> Floats:
         """The noisy count of each box, cut cells by the share that lies inside; exact where no cell is cut."""
         m = self.synopsis.grid.cells_per_axis
-        restricted, kind = np.unique((edges.low > 0.0) | (edges.high < m), axis=0, return_inverse=True)
+        restricted = (edges.low > 0.0) | (edges.high < m)
+        kinds = restricted @ (1 << np.arange(restricted.shape[1]))  # the boxes that restrict the same axes together
         sums = np.empty(len(edges.low))
-        for i, some in enumerate(restricted):
-            rows, axes = np.flatnonzero(kind == i), np.flatnonzero(some)
+        for kind in np.unique(kinds).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            some = restricted[rows[0]]
+            axes = np.flatnonzero(some)
             asked = Edges(low=edges.low[np.ix_(rows, axes)], high=edges.high[np.ix_(rows, axes)])
             if 4 ** len(axes) <= max(_FEW_CORNERS, m ** len(axes) // _COST_OF_A_CORNER):
                 others_whole = self._cumulative[tuple(slice(None) if cut else m - 1 for cut in some)]

@@ -13,7 +13,7 @@ P(|S| <= r) >= level. Three ways to it, the first that fits:
   weight, because S jumps; far out, where one heavy cell outweighs all others, by its tail. "Many" grows with epsilon:
   what counts is how many cells have any noise.
 
-Chernoff's bound limits them all, and takes over beyond the precision of a transform (levels within 10^-9 of one).
+Chernoff's bound limits the second, and replaces all three beyond the precision of a transform: levels within 10^-9 of 1.
 """
 
 from __future__ import annotations
@@ -148,8 +148,10 @@ def radii(epsilon: Epsilon, level: float | Floats, sums: Sums) -> Floats:
         both = np.concatenate([sums.steps(some[mixed], rounding) for rounding in (up, down)])
         wide = _mixed(epsilon, np.tile(tail[mixed], 2), np.tile(cells[mixed], 2), both)
         found[mixed] = wide.reshape(2, -1).max(axis=0)
-    bound = chernoff(epsilon, tail, cells)
-    found = np.where(exact, np.minimum(found, bound), bound)
+    bounded = np.union1d(mixed, np.flatnonzero(~exact))
+    if len(bounded):
+        bound = chernoff(epsilon, tail[bounded], cells[bounded])
+        found[bounded] = np.where(exact[bounded], np.minimum(found[bounded], bound), bound)
     # The law has atoms exactly at the radius, and the rounding of sums must not leave them outside.
     reach[some] = found * largest * (1.0 + 1e-9)
     return reach

@@ -112,7 +112,7 @@ def test_k_has_bounds() -> None:
     assert [line.k for line in scan(synopsis, range(1, 4), seed=0).lines] == [1, 2, 3]
 
 
-def test_twelve_starts_and_one_for_each_cluster_are_enough() -> None:
+def test_ten_starts_and_one_for_each_cluster_are_enough() -> None:
     """On noisy grids like the paper's, four times as many starts lower the mean inertia by less than 2 %."""
     rng = np.random.default_rng(3)
     few, many = [], []
