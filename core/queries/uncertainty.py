@@ -13,7 +13,7 @@ P(|S| <= r) >= level. Three ways to it, the first that fits:
   weight, because S jumps; far out, where one heavy cell outweighs all others, by its tail. "Many" grows with epsilon:
   what counts is how many cells have any noise.
 
-Chernoff's bound limits the second, and replaces all three beyond the precision of a transform: levels within 10^-9 of 1.
+Chernoff's bound limits the second, and replaces all three beyond the precision of a transform: levels above 1 - 10^-9.
 """
 
 from __future__ import annotations
