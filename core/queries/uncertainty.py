@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, exp, sqrt
+from math import ceil, exp, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 DEFAULT_LEVEL = 0.95
 STEPS = 32  # weights are rounded to this many steps of the largest
 
-# Laplace draws whose sum is close enough to normal for the correction to do the rest: 16 of any weights. Of equal ones
-# the exact law costs little, and a sum that jumps by whole numbers gains from it.
+# Laplace draws whose sum is close enough to normal for the correction to do the rest: 16 of any weights, more of them
+# beyond a level of 0.999. Of equal ones the exact law costs little, and what jumps by whole numbers gains from it.
 _MANY, _MANY_EQUAL = 16, 256
 _SMALLEST_TAIL = 1e-9
 _AT_ONCE = 2**21
@@ -143,7 +143,8 @@ def radii(epsilon: Epsilon, level: float | Floats, sums: Sums) -> Floats:
     equal = exact & (draws < _MANY_EQUAL) & sums.equal[some]
     for i in np.flatnonzero(equal).tolist():
         found[i] = _equal(epsilon, float(tail[i]), round(cells[i]))
-    mixed = np.flatnonzero(exact & (draws < _MANY) & ~equal)
+    many = _MANY * np.maximum(1.0, np.log(np.maximum(tail, 1e-300)) / log(1e-3)) ** 3
+    mixed = np.flatnonzero(exact & (draws < many) & ~equal)
     if len(mixed):
         both = np.concatenate([sums.steps(some[mixed], rounding) for rounding in (up, down)])
         wide = _mixed(epsilon, np.tile(tail[mixed], 2), np.tile(cells[mixed], 2), both)

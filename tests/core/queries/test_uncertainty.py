@@ -97,9 +97,10 @@ def test_the_thinnest_sliver_has_noise_too(sliver: float) -> None:
     assert reach <= 3.3
 
 
-def test_one_heavy_cell_among_many_light_ones_is_not_normal_far_out() -> None:
-    """The radius of a level near one is that of the heavy cell's tail, which is no normal one."""
-    weights = [100] + [2] * 20_000
+@pytest.mark.parametrize(("heavy", "light"), [(1, 20_000), (2, 14_393), (4, 28_785)])
+def test_few_heavy_cells_among_many_light_ones_are_not_normal_far_out(heavy: int, light: int) -> None:
+    """The radius of a level near one is that of the heavy cells' tail, which is no normal one."""
+    weights = [100] * heavy + [2] * light
     for level in (0.99, 0.999, 0.9999, 0.99999, 0.9999999):
         reach = radius(Epsilon.parse("0.3"), level, np.array(weights) / FINE)
         assert exceeded(weights, 0.3, reach) <= 1 - level
