@@ -143,7 +143,7 @@ def contest(d: int, epsilon: str) -> Outcome:
 
 def _mean(ratios: list[float]) -> str:
     error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
-    return f"{np.mean(ratios):.3f} ± {error:.3f}"
+    return f"{np.mean(ratios):.3f} ± {error:.3f} (worst {max(ratios):.2f})"
 
 
 def run() -> list[Section]:

@@ -14,7 +14,7 @@ from core.domain import Attribute, Domain
 from core.errors import InvalidQuery
 from core.grid import Grid
 from core.kmeans import kmeans
-from core.queries.clustering import restarts
+from core.queries.clustering import Method, restarts
 from core.queries.clusters import assign, find_clusters, scan
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.marginal import marginal
@@ -110,6 +110,19 @@ def test_k_has_bounds() -> None:
     with pytest.raises(InvalidQuery):
         scan(synopsis, range(8, 11), seed=0)
     assert [line.k for line in scan(synopsis, range(1, 4), seed=0).lines] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("k", [3, 8, 40])
+def test_sizes_descend_and_are_those_of_the_centres_that_are_shown(k: int) -> None:
+    """Whoever assigns the cells to the centres of an answer, in the attributes' own units, finds its very sizes."""
+    release = shaken(synopsis_of(rows(2000), 12), "0.3")
+    far = Domain((Attribute("x", 1e9, 1e9 + 1), Attribute("y", 0, 1)))
+    release = replace(release, domain=far)
+    found = find_clusters(release, k, level=0.95, seed=0, method=Method.PROJECTED)
+    labels = assign(release, found, far.from_unit(release.grid.centres()))
+    sizes = [cluster.size for cluster in found.clusters]
+    assert sizes == sorted(sizes, reverse=True)
+    assert np.bincount(labels, weights=release.counts, minlength=k).tolist() == sizes
 
 
 def test_ten_starts_and_one_for_each_cluster_are_enough() -> None:
