@@ -63,11 +63,11 @@ def find_clusters(
 ) -> Clusters:
     """k clusters by a method, or by the one that serves in its place; the same again for the same seed."""
     _require(synopsis, k)
-    placed, sizes, labels = _by_size(synopsis, place(synopsis, k, method, seed=seed))
+    placed, own, labels = _by_size(synopsis, place(synopsis, k, method, seed=seed))
     known = certainty(synopsis, placed, seed=seed)
     together = 1.0 - (1.0 - level) / synopsis.domain.dimensions  # a union bound over the attributes
     alone, boxes = centre_intervals(synopsis, placed, labels, known.errors, (level, together))
-    own = synopsis.domain.from_unit(placed.centres)
+    sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
     size_intervals = _size_intervals(synopsis, sizes, np.bincount(labels, minlength=k), level)
     clusters = tuple(
         Cluster(
@@ -92,19 +92,17 @@ def find_clusters(
 
 
 def _by_size(synopsis: Synopsis, placed: Placed) -> tuple[Placed, Floats, NDArray[np.int64]]:
-    """The largest region first by its noisy size, with all sizes and the number of each cell's region.
+    """The largest region first by its noisy size; its centres in the attributes' own units, and each cell's region.
 
-    Centres are rounded as an answer in the attributes' own units rounds them: whoever assigns cells to them finds the
-    same regions.
+    Centres are rounded as these units round them, and of centres equally near to a cell the first counts in this very
+    order: whoever goes by the centres of an answer finds its regions.
     """
     domain, k = synopsis.domain, len(placed.centres)
-    centres = domain.to_unit(domain.from_unit(placed.centres))
-    labels = labels_of(placed.cells, centres)
-    sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
-    order = np.argsort(-sizes, kind="stable")
-    rank = np.empty(k, dtype=np.int64)
-    rank[order] = np.arange(k)
-    return replace(placed, centres=centres[order]), sizes[order], rank[labels]
+    own = domain.from_unit(placed.centres)
+    labels = labels_of(placed.cells, domain.to_unit(own))
+    own = own[np.argsort(-np.bincount(labels, weights=placed.counts, minlength=k), kind="stable")]
+    centres = domain.to_unit(own)
+    return replace(placed, centres=centres), own, labels_of(placed.cells, centres)
 
 
 @dataclass(frozen=True, slots=True)
