@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import reduce
+from typing import Any
 
 from sqlalchemy import Connection, Select, func, insert, or_, select
 
-from app import ledger as book
+from app import ledger as stored
+from app import verification
 from app.auth import Principal
 from app.errors import CannotStart
+from app.ledger import Book
 from app.service import Service
 from app.tables import ledger, verifications
-from core.budget import Budget, Epsilon
+from core.budget import Epsilon
 from core.chain import EMPTY, Head, Kind, LedgerEntry, Verification
 
 _STEP = 1000
@@ -27,6 +30,7 @@ class Search:
     """Which entries to read; None and the empty text leave a question open."""
 
     datasets: frozenset[str] | None = None
+    about_keys: bool = True
     kind: Kind | None = None
     actor: str | None = None
     since: date | None = None
@@ -83,15 +87,17 @@ def page(tx: Connection, search: Search, *, before: int | None, limit: int) -> P
     query = _matching(search).order_by(ledger.c.seq.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(ledger.c.seq < before)
-    rows = tx.execute(query).mappings().all()
-    lines = tuple(Line(row["seq"], book.entry_or_none(row)) for row in rows[:limit])
+    rows = tx.execute(query).all()
+    lines = tuple(Line(row.seq, stored.entry_or_none(row)) for row in rows[:limit])
     return Page(lines, older=lines[-1].seq if len(rows) > limit else None)
 
 
-def _matching(search: Search) -> Select[tuple[object, ...]]:
+def _matching(search: Search) -> Select[Any]:
     query = select(ledger)
     if search.datasets is not None:
         query = query.where(ledger.c.dataset.in_(search.datasets))
+    if not search.about_keys:
+        query = query.where(ledger.c.dataset.is_not(None))
     if search.kind is not None:
         query = query.where(ledger.c.kind == search.kind)
     if search.actor is not None:
@@ -101,48 +107,60 @@ def _matching(search: Search) -> Select[tuple[object, ...]]:
     if search.until is not None:  # the whole day: a publish is kept to the day, the others to the second
         query = query.where(ledger.c.at < (search.until + timedelta(days=1)).isoformat())
     if search.text:
-        places = (ledger.c.dataset, func.coalesce(ledger.c.release, ""), ledger.c.actor, ledger.c.hash, ledger.c.detail)
+        places = (
+            func.coalesce(ledger.c.dataset, ""),
+            func.coalesce(ledger.c.release, ""),
+            ledger.c.actor,
+            ledger.c.hash,
+            ledger.c.detail,
+        )
         whole = reduce(lambda one, other: one.concat(_BETWEEN).concat(other), places)
         spelt = {search.text, json.dumps(search.text)[1:-1]}  # the second as canonical JSON has it
         query = query.where(or_(*(whole.icontains(words, autoescape=True) for words in spelt)))
     return query
 
 
-def actors(tx: Connection, datasets: frozenset[str] | None) -> list[str]:
+def actors(tx: Connection, datasets: frozenset[str] | None, *, about_keys: bool) -> list[str]:
     """Everybody the ledger of these datasets names."""
     query = select(ledger.c.actor).distinct().order_by(ledger.c.actor)
     if datasets is not None:
         query = query.where(ledger.c.dataset.in_(datasets))
+    if not about_keys:
+        query = query.where(ledger.c.dataset.is_not(None))
     return list(tx.execute(query).scalars())
 
 
 def last_entries(tx: Connection, datasets: Iterable[str]) -> Mapping[str, LedgerEntry]:
     """The newest entry of each dataset."""
     newest = select(func.max(ledger.c.seq)).where(ledger.c.dataset.in_(list(datasets))).group_by(ledger.c.dataset)
-    rows = tx.execute(select(ledger).where(ledger.c.seq.in_(newest))).mappings()
-    return {row["dataset"]: entry for row in rows if (entry := book.entry_or_none(row)) is not None}
+    entries = map(stored.entry_or_none, tx.execute(select(ledger).where(ledger.c.seq.in_(newest))))
+    return {str(entry.dataset): entry for entry in entries if entry is not None}
 
 
-def history(tx: Connection, dataset: str, *, limit: int) -> History:
-    """How a dataset's epsilon came and went, over its newest entries."""
-    lines = page(tx, Search(datasets=frozenset({dataset})), before=None, limit=limit)
+def history(book: Book, dataset: str, *, limit: int) -> History:
+    """How a dataset's epsilon came and went, over its newest entries; what was before them follows from its budget."""
+    lines = page(book.tx, Search(datasets=frozenset({dataset})), before=None, limit=limit)
     entries = tuple(line.entry for line in reversed(lines.lines) if line.entry is not None)
-    before = Budget(Epsilon(0), Epsilon(0))
+    budget = book.budget(dataset)
+    granted, spent = budget.granted.nano, budget.spent.nano
+    for entry in entries:
+        granted -= entry.epsilon.nano if entry.kind is Kind.GRANT else 0
+        spent -= {Kind.CHARGE: 1, Kind.VOID: -1}.get(entry.kind, 0) * entry.epsilon.nano
     skipped = 0
     if lines.older is not None:
-        before = book.budget(tx, dataset, before=lines.older)
         earlier = select(func.count()).where(ledger.c.dataset == dataset, ledger.c.seq < lines.older)
-        skipped = tx.execute(earlier).scalar_one()
-    return History(granted_before=before.granted, spent_before=before.spent, skipped=skipped, entries=entries)
+        skipped = book.tx.execute(earlier).scalar_one()
+    before = Epsilon(max(0, granted)), Epsilon(max(0, spent))
+    return History(granted_before=before[0], spent_before=before[1], skipped=skipped, entries=entries)
 
 
 def state(service: Service) -> State:
     """How the ledger stands, without walking it."""
     with service.database.read_only() as tx:
-        head = book.head(tx)
+        head = stored.head(tx)
         checked = _last_check(tx)
         try:
-            agrees = book.holds(tx, service.witness.head())
+            agrees = stored.holds(tx, service.witness.head())
         except (OSError, CannotStart):
             agrees = False
     return State(head=head, witness_agrees=agrees, checked=checked)
@@ -151,14 +169,14 @@ def state(service: Service) -> State:
 def verify_on_record(service: Service, caller: Principal) -> Iterator[Verification]:
     """Walk the whole chain step by step, and remember who did when and what came of it."""
     last = Verification(entries=0, head=EMPTY)
-    for step in book.verify_steps(service, every=_STEP):
+    for step in verification.verify_steps(service, every=_STEP):
         if step.valid and last.entries:
             yield last
         last = step
     with service.database.transaction() as tx:
         tx.execute(
             insert(verifications).values(
-                at=service.timestamp(),
+                at=service.today(),  # the seconds of two verifications would bracket an upload
                 actor=caller.actor,
                 entries=last.entries,
                 hash=last.head.hash,

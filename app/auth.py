@@ -1,4 +1,4 @@
-"""Who is calling: Principal and Role, keys that are stored hashed, and the annotated types that routes name them by.
+"""Who is calling: Principal and Role, keys as the ledger has them, and the annotated types that routes name them by.
 
 A caller shows a key as a bearer token or, in a browser, the cookie of a session that a key began. The key counts where
 both are sent.
@@ -7,8 +7,9 @@ both are sent.
 from __future__ import annotations
 
 import hmac
-import json
+import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,13 +19,15 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
-from sqlalchemy import RowMapping, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from app import sessions
-from app.errors import NotAllowed, NotAuthenticated, NotFound
+from app.errors import NotAllowed, NotAuthenticated, NotFound, NotReady
+from app.ledger import open_book, read_book
+from app.quotas import require_room_for_key
 from app.service import Service
-from app.tables import keys
+from core.books import SECRET_HASH, KeyRecord
+from core.chain import Kind
 
 _bearer = HTTPBearer(auto_error=False, description="A rugnik key.")
 _cookie = APIKeyCookie(
@@ -33,6 +36,10 @@ _cookie = APIKeyCookie(
     description=f"A session of the dashboard; a change needs the page's token in {sessions.CSRF_HEADER} as well.",
 )
 _ENVIRONMENT = "environment"
+_KEY_ID = re.compile(r"k[0-9a-f]{8}", re.ASCII)
+
+ITSELF = "rugnik start"  # who issues a key when nobody is there yet to ask for it
+BELIEVED_SECONDS = 5.0  # for so long a key that was revoked in another process may still work
 
 
 class Role(StrEnum):
@@ -65,6 +72,11 @@ class Principal:
         """Whether this key reaches a dataset of that name."""
         return self.datasets is None or dataset in self.datasets
 
+    @property
+    def sees_whole_ledger(self) -> bool:
+        """Whether all entries are for this caller: those of any dataset, and those about keys, which have none."""
+        return self.role in {Role.ADMIN, Role.AUDITOR} and self.datasets is None
+
     def require_unlimited(self) -> None:
         """Refuse a key that is limited to some datasets."""
         if self.datasets is not None:
@@ -83,69 +95,95 @@ class StoredKey:
     revoked_at: str | None
 
 
-def issue_key(service: Service, *, name: str, role: Role, datasets: frozenset[str] | None) -> tuple[StoredKey, str]:
+def issue_key(
+    service: Service, *, name: str, role: Role, datasets: frozenset[str] | None, actor: str = ITSELF
+) -> tuple[StoredKey, str]:
     """Make a key; the second value is the secret, shown once and never again: 256 bits after a readable prefix."""
     key_id = f"k{secrets.token_hex(4)}"
     token = f"rugnik_{role.value}_{key_id}_{secrets.token_urlsafe(32)}"
-    created_at = service.timestamp()
-    row = {
+    detail = {
         "id": key_id,
         "name": name,
         "role": role.value,
-        "datasets": None if datasets is None else json.dumps(sorted(datasets)),
-        "secret_sha256": token_digest(token),
-        "created_at": created_at,
-        "revoked_at": None,
+        "datasets": None if datasets is None else sorted(datasets),
+        SECRET_HASH: _on_record(token_digest(token)),
     }
-    with service.database.transaction() as tx:
-        tx.execute(insert(keys).values(row))
-    principal = Principal(id=key_id, name=name, role=role, datasets=datasets)
-    return StoredKey(principal=principal, created_at=created_at, revoked_at=None), token
+    with open_book(service) as book:
+        require_room_for_key(book)
+        book.append(Kind.ISSUE, dataset=None, actor=actor, detail=detail)
+    return _stored(service.replay.books.keys[key_id]), token
 
 
 def list_keys(service: Service) -> list[StoredKey]:
     """Every key that was ever issued, oldest first."""
-    with service.database.read_only() as tx:
-        rows = tx.execute(select(keys).order_by(keys.c.created_at, keys.c.id)).mappings()
-        return [_stored(row) for row in rows]
+    with read_book(service) as book, book.replay.reading() as books:
+        return [_stored(key) for key in books.keys.values() if key.role in set(Role)]
 
 
-def revoke_key(service: Service, key_id: str) -> None:
-    """End a key. A second time changes nothing; the row stays, because the ledger names it."""
-    with service.database.transaction() as tx:
-        known = tx.execute(select(keys.c.id).where(keys.c.id == key_id)).first()
-        if known is None:
+def revoke_key(service: Service, key_id: str, *, actor: str) -> None:
+    """End a key. A second time changes nothing."""
+    with open_book(service) as book:
+        key = book.replay.books.keys.get(key_id)
+        if key is None:
             raise NotFound("There is no key of this id.")
-        ended = update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))
-        tx.execute(ended.values(revoked_at=service.timestamp()))
-    service.principals.clear()  # here at once; in other workers once they forget
+        if key.revoked is None:
+            book.append(Kind.REVOKE, dataset=None, actor=actor, detail={"id": key_id})
 
 
 def first_admin_key(service: Service) -> str | None:
     """On the very first start without RUGNIK_ADMIN_KEY: an admin key, to be printed once."""
-    if service.settings.admin_key is not None:
+    if service.settings.admin_key is not None or service.replay.books.keys:
         return None
-    with service.database.read_only() as tx:
-        if tx.execute(select(keys.c.id).limit(1)).first() is not None:
-            return None
     return issue_key(service, name="first admin", role=Role.ADMIN, datasets=None)[1]
 
 
+def believed(service: Service, token: str) -> Principal | None:
+    """The caller behind a key, if this process looked at the ledger within the last seconds and knows the key.
+
+    Quick enough for an event loop: two hashes, and nothing that waits.
+    """
+    return _caller_of(service, token) if service.replay.age < BELIEVED_SECONDS else None
+
+
 def authenticate(service: Service, token: str) -> Principal:
-    """The caller behind a key. The stored side is a hash, compared in constant time."""
-    own = service.settings.admin_key
-    if own is not None and hmac.compare_digest(token_digest(own.get_secret_value()), token_digest(token)):
-        return _OWN_ADMIN
-    parts = token.split("_", 3)
-    if len(parts) != 4:
+    """The caller behind a key. An id that nobody issued so far makes this process look at the ledger at once."""
+    asked = time.monotonic()
+    if service.replay.age >= BELIEVED_SECONDS:
+        service.replay.refresh_since(asked)
+    caller = _caller_of(service, token)
+    if caller is None and _may_be_new(service, token):
+        service.replay.refresh_since(asked)
+        caller = _caller_of(service, token)
+    if caller is None:
         raise NotAuthenticated
-    with service.database.read_only() as tx:
-        row = tx.execute(select(keys).where(keys.c.id == parts[2], keys.c.revoked_at.is_(None))).mappings().first()
-    if row is None or not hmac.compare_digest(row["secret_sha256"], token_digest(token)):
-        raise NotAuthenticated
-    caller = _stored(row).principal
-    service.principals.put(row["secret_sha256"], caller)
     return caller
+
+
+def _caller_of(service: Service, token: str) -> Principal | None:
+    """What is on record is a hash of the secret's hash, compared in constant time."""
+    shown = _on_record(token_digest(token))
+    own = _own_admin(service)
+    if own is not None and hmac.compare_digest(own, shown):
+        return _OWN_ADMIN
+    return _holder(service, _id_in(token), shown)
+
+
+def _holder(service: Service, key_id: str, shown: str) -> Principal | None:
+    """The holder of a key that has not ended, if this is what the ledger holds of its secret."""
+    key = service.replay.books.keys.get(key_id)
+    if key is None or key.revoked is not None or key.role not in set(Role):
+        return None
+    return _stored(key).principal if hmac.compare_digest(key.secret_hash, shown) else None
+
+
+def _may_be_new(service: Service, token: str) -> bool:
+    key_id = _id_in(token)
+    return _KEY_ID.fullmatch(key_id) is not None and key_id not in service.replay.books.keys
+
+
+def _id_in(token: str) -> str:
+    parts = token.split("_", 3)
+    return parts[2] if len(parts) == 4 else ""
 
 
 def sign_in(service: Service, key: str) -> str:
@@ -156,37 +194,41 @@ def sign_in(service: Service, key: str) -> str:
 
 def resume(service: Service, token: str) -> Principal:
     """The caller behind a session's cookie, as long as neither the session nor its key has ended."""
-    session = sessions.find(service, token)
+    with read_book(service) as book:
+        session = sessions.find(service, book.tx, token)
     if session is None:
         raise NotAuthenticated
-    caller, secret_sha256 = _holder(service, session.key_id)
-    if not hmac.compare_digest(session.binding, sessions.binding(token, secret_sha256)):
+    if session.ended:
+        sessions.end(service, token)
+        raise NotAuthenticated
+    shown = _on_record(session.secret_sha256)
+    own = _own_admin(service)
+    if session.key_id == _ENVIRONMENT and own is not None and hmac.compare_digest(own, shown):
+        return _OWN_ADMIN
+    caller = _holder(service, session.key_id, shown)
+    if caller is None:
         raise NotAuthenticated
     return caller
 
 
-def _holder(service: Service, key_id: str) -> tuple[Principal, str]:
-    """A key that is still good, by its id, with the hash of its secret."""
+def _own_admin(service: Service) -> str | None:
     own = service.settings.admin_key
-    if key_id == _ENVIRONMENT and own is not None:
-        return _OWN_ADMIN, token_digest(own.get_secret_value())
-    with service.database.read_only() as tx:
-        row = tx.execute(select(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))).mappings().first()
-    if row is None:
-        raise NotAuthenticated
-    return _stored(row).principal, row["secret_sha256"]
+    return None if own is None else _on_record(token_digest(own.get_secret_value()))
 
 
 def token_digest(token: str) -> str:
-    """What is stored of a key, and what a caller is remembered by."""
-    # 256 random bits need no slow hash: there is nothing to guess.
+    """What a session holds of a key, masked. 256 random bits need no slow hash: there is nothing to guess."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _stored(row: RowMapping) -> StoredKey:
-    names = None if row["datasets"] is None else frozenset(json.loads(row["datasets"]))
-    principal = Principal(id=row["id"], name=row["name"], role=Role(row["role"]), datasets=names)
-    return StoredKey(principal=principal, created_at=row["created_at"], revoked_at=row["revoked_at"])
+def _on_record(secret_sha256: str) -> str:
+    """What the ledger holds of a key. It neither gives the key nor what a session needs."""
+    return sha256(secret_sha256.encode()).hexdigest()
+
+
+def _stored(key: KeyRecord) -> StoredKey:
+    principal = Principal(id=key.id, name=key.name, role=Role(key.role), datasets=key.datasets)
+    return StoredKey(principal=principal, created_at=key.issued, revoked_at=key.revoked)
 
 
 async def service_of(request: Request) -> Service:
@@ -207,8 +249,7 @@ def _require(*roles: Role) -> Callable[..., Awaitable[Principal]]:
         request: Request, service: CurrentService, credentials: Credentials, _session: Cookie
     ) -> Principal:
         caller = await _caller(request, service, credentials)
-        request.state.principal = caller.id
-        request.state.role = caller.role
+        request.state.principal = caller
         if caller.role not in roles:
             allowed = " or ".join(role.value for role in roles)
             raise NotAllowed(f"This takes a key of role {allowed}; yours is {caller.role.value}.")
@@ -220,9 +261,9 @@ def _require(*roles: Role) -> Callable[..., Awaitable[Principal]]:
 async def _caller(request: Request, service: Service, credentials: HTTPAuthorizationCredentials | None) -> Principal:
     """By key, else by session; a change by session must come from a page of ours."""
     if credentials is not None:
-        known = service.principals.get(token_digest(credentials.credentials))
-        if known is not None:
-            return known
+        caller = believed(service, credentials.credentials)
+        if caller is not None:
+            return caller
         return await to_thread.run_sync(authenticate, service, credentials.credentials)
     token = sessions.cookie_of(request)
     if token is None:
@@ -233,6 +274,13 @@ async def _caller(request: Request, service: Service, credentials: HTTPAuthoriza
     return caller
 
 
+async def authenticated(request: Request) -> Principal:
+    """Whoever sends this request, before its body is read; whether the role does is the route's question."""
+    caller = await _caller(request, await service_of(request), await _bearer(request))
+    request.state.principal = caller
+    return caller
+
+
 async def visitor(request: Request) -> Principal | None:
     """Whoever is signed in, for a page that refuses nobody; None also where that cannot be found out."""
     token = sessions.cookie_of(request)
@@ -240,7 +288,7 @@ async def visitor(request: Request) -> Principal | None:
         return None
     try:
         return await to_thread.run_sync(resume, await service_of(request), token)
-    except (NotAuthenticated, SQLAlchemyError):
+    except (NotAuthenticated, NotReady, SQLAlchemyError):
         return None
 
 

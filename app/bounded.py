@@ -1,77 +1,73 @@
-"""Memories of fixed size: Bounded keeps what was used last, Fleeting forgets after some seconds."""
+"""LruCache: least-recently-used cache bounded by total weight."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 _Value = TypeVar("_Value")
 
 
-class Bounded(Generic[_Value]):
-    """The values used last, up to a total weight; a single value heavier than that is kept until the next comes."""
+@dataclass(slots=True)
+class _Flight:
+    """A value that is being made: the lock of whoever makes it, and how many threads want it."""
 
-    def __init__(self, capacity: int, weigh: Callable[[_Value], int]) -> None:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    threads: int = 0
+
+
+class LruCache(Generic[_Value]):
+    """Least-recently-used cache with a bound on the total of `weigh(key, value)`; safe to use from any thread.
+
+    A single value heavier than the bound is kept until the next one comes.
+    """
+
+    def __init__(self, capacity: int, weigh: Callable[[str, _Value], int]) -> None:
         self._capacity, self._weigh = capacity, weigh
         self._values: OrderedDict[str, _Value] = OrderedDict()
-        self._weight = 0
+        self._weights: dict[str, int] = {}
+        self._flights: dict[str, _Flight] = {}
         self._lock = threading.Lock()
-        self._turns: dict[str, threading.Lock] = {}
+        self.weight = 0
 
     def peek(self, key: str) -> _Value | None:
-        """The value, if it is here."""
+        """The value if it is cached."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
-    def get(self, key: str, make: Callable[[], _Value]) -> _Value:
-        """The value; made now if it is not here, while others who want it wait. A failure is everybody's own."""
-        if (found := self.peek(key)) is not None:
-            return found
-        with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        with turn:
-            if (found := self.peek(key)) is not None:
-                return found
-            try:
-                value = make()
-                self._put(key, value)
-            finally:
-                with self._lock:
-                    self._turns.pop(key, None)
-        return value
-
-    def _put(self, key: str, value: _Value) -> None:
-        with self._lock:
-            self._values[key] = value
-            self._weight += self._weigh(value)
-            while self._weight > self._capacity and len(self._values) > 1:
-                _, dropped = self._values.popitem(last=False)
-                self._weight -= self._weigh(dropped)
-
-
-class Fleeting(Generic[_Value]):
-    """Values that are believed for some seconds. Quick enough for an event loop: no lock, no thread, no disk."""
-
-    def __init__(self, *, seconds: float, most: int) -> None:
-        self._seconds, self._most = seconds, most
-        self._values: dict[str, tuple[float, _Value]] = {}
-
-    def get(self, key: str) -> _Value | None:
-        """The value, unless it is too old."""
-        found = self._values.get(key)
-        return found[1] if found is not None and time.monotonic() < found[0] else None
-
     def put(self, key: str, value: _Value) -> None:
-        """Believe a value from now on; when there are too many, all are forgotten."""
-        if len(self._values) >= self._most:
-            self.clear()
-        self._values[key] = (time.monotonic() + self._seconds, value)
+        """Cache a value, in place of an earlier one of the same key."""
+        weight = self._weigh(key, value)
+        with self._lock:
+            self.weight += weight - self._weights.get(key, 0)
+            self._values[key], self._weights[key] = value, weight
+            self._values.move_to_end(key)
+            while self.weight > self._capacity and len(self._values) > 1:
+                dropped, _ = self._values.popitem(last=False)
+                self.weight -= self._weights.pop(dropped)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._values.clear()
+    def get(self, key: str, make: Callable[[], _Value]) -> _Value:
+        """The value, made by the first caller while others who want it wait (single flight).
+
+        If make() raises, nothing is cached; each waiter retries.
+        """
+        with self._lock:
+            flight = self._flights.setdefault(key, _Flight())
+            flight.threads += 1
+        try:
+            with flight.lock:
+                value = self.peek(key)
+                if value is None:
+                    value = make()
+                    self.put(key, value)
+                return value
+        finally:
+            with self._lock:
+                flight.threads -= 1
+                if not flight.threads:
+                    del self._flights[key]

@@ -77,6 +77,11 @@ class Settings(BaseSettings):
     max_budget: Annotated[str, AfterValidator(_decimal_epsilon)] = Field(
         default="20", description="The most epsilon that registration and grants together may give one dataset."
     )
+    max_datasets: int = Field(default=1000, ge=1, description="The most datasets that are registered.")
+    max_open_orders: int = Field(
+        default=100, ge=1, description="The most orders of one dataset that wait for their rows."
+    )
+    max_keys: int = Field(default=1000, ge=1, description="The most keys that are not revoked.")
     max_cells: int = Field(
         default=4_000_000,
         ge=1,
@@ -103,18 +108,46 @@ class Settings(BaseSettings):
     spool_dir: Path | None = Field(
         default=None, description="Folder of the sealed spool; without it, the system's temporary folder."
     )
-    max_uploads: int = Field(default=2, ge=1, description="Uploads at work at once in one worker process.")
+    max_uploads: int = Field(
+        default=2,
+        ge=1,
+        description="Uploads at work at once in one worker process; one key has at most all but one of these.",
+    )
     upload_wait_seconds: float = Field(
         default=5.0, ge=0, description="How long a further upload waits for its turn before it gets 503."
+    )
+    upload_idle_seconds: float = Field(
+        default=30.0, gt=0, description="How long an upload may send nothing before it is ended with 408."
+    )
+    upload_bytes_per_second: int = Field(
+        default=1000,
+        ge=0,
+        description="The least mean rate of an upload, over as long as it may send nothing; a slower one gets 408.",
+    )
+    max_connections: int = Field(
+        default=800,
+        ge=1,
+        description="Connections open at once in one worker process; for a further one, the one that has waited "
+        "longest for its client is closed.",
     )
     synopsis_memory_bytes: int = Field(
         default=256 * MIB, ge=MIB, description="Memory of one worker for synopses that are asked."
     )
-    answer_memory_bytes: int = Field(default=64 * MIB, ge=MIB, description="Memory of one worker for answers.")
+    answer_memory_bytes: int = Field(
+        default=64 * MIB, ge=MIB, description="Memory of one worker for answers and the requests that they belong to."
+    )
     max_stored_answers: int = Field(
         default=10_000, ge=1, description="Answers kept in the database: those that take long to work out."
     )
+    max_answer_seconds: float = Field(
+        default=60.0, gt=0, description="The longest that an answer may take, as estimated for one core."
+    )
     max_synthetic_rows: int = Field(default=10_000_000, ge=1, description="The most synthetic rows in one answer.")
+    allowed_hosts: str | None = Field(
+        default=None,
+        description="Names that the service answers to, with commas between; without it, any. Probes of health may use "
+        "any.",
+    )
     trusted_proxies: str = Field(
         default="127.0.0.1",
         description="Addresses or networks, with commas between, whose X-Forwarded-Proto is believed; * for all.",
@@ -160,6 +193,11 @@ class Settings(BaseSettings):
         """The witness file that is used: beside the data folder, not in it, so that restoring one keeps the other."""
         folder = self.data_dir.resolve()
         return self.witness or folder.with_name(folder.name + ".witness")
+
+    @property
+    def secret_path(self) -> Path:
+        """The file of the service's own secret, beside the witness and so outside the database."""
+        return self.witness_path.with_name(self.witness_path.name + ".key")
 
     @property
     def limits(self) -> Limits:

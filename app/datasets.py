@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
-from sqlalchemy import Connection, RowMapping, insert, select
+from sqlalchemy import select
 
-from app import ledger
 from app.auth import Principal, Role
-from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound
-from app.ledger import OpenBook, Standing, State, open_book
+from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound, NotReady
+from app.ledger import Book, OpenBook, Standing, State, open_book, read_book
+from app.quotas import require_room_for_dataset
 from app.service import Service
 from app.tables import datasets
+from core.books import Account
 from core.budget import Budget, Epsilon
-from core.canonical import canonical_json
 from core.chain import Kind
 from core.domain import Attribute, Domain
-from core.errors import InvalidEpsilon
+from core.errors import CoreError, InvalidEpsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Summary:
     domain: Domain
     closed: bool
     budget: Budget
-    published: Epsilon
+    drawn: Epsilon
 
     @property
     def ordered(self) -> Epsilon:
-        """Epsilon that is charged for orders whose rows have not come yet."""
-        return self.budget.spent - self.published
+        """Epsilon of open orders: nothing was drawn for them, and a void gives it back."""
+        return self.budget.spent - self.drawn
 
 
 def register(
@@ -57,94 +57,116 @@ def register(
     if not caller.may_see(name):
         raise NotAllowed("This key is limited to other datasets.")
     with open_book(service) as book:
-        if book.tx.execute(select(datasets.c.name).where(datasets.c.name == name)).first() is not None:
+        if book.account(name) is not None:
             raise NameTaken
-        book.tx.execute(insert(datasets).values(name=name, description=description, domain=_domain_text(domain)))
+        require_room_for_dataset(book)
         # Bounds as text: the ledger holds no floats, so that any language can check its hashes.
         bounds = [[a.name, repr(a.lower), repr(a.upper)] for a in domain.attributes]
-        _grant(service, book, caller, dataset=name, epsilon=budget, detail={"reason": "registration", "domain": bounds})
-        return load(book.tx, caller, name)
+        detail = {"reason": "registration", "domain": bounds, "description": description}
+        _grant(service, book, caller, dataset=name, epsilon=budget, detail=detail)
+    return get(service, caller, name)
 
 
 def grant(service: Service, caller: Principal, name: str, *, epsilon: Epsilon, reason: str) -> Dataset:
     """Raise a budget, on the record."""
     with open_book(service) as book:
-        load(book.tx, caller, name)
+        _account(book, caller, name)
         book.require_open(name)
         _grant(service, book, caller, dataset=name, epsilon=epsilon, detail={"reason": reason})
-        return load(book.tx, caller, name)
+    return get(service, caller, name)
 
 
 def close(service: Service, caller: Principal, name: str) -> Dataset:
     """No more grants, orders or uploads, ever."""
     with open_book(service) as book:
-        load(book.tx, caller, name)
+        _account(book, caller, name)
         book.require_open(name)
         book.append(Kind.CLOSE, dataset=name, actor=caller.actor, detail={})
-        return load(book.tx, caller, name)
+    return get(service, caller, name)
 
 
 def get(service: Service, caller: Principal, name: str) -> Dataset:
     """One dataset, as this caller may see it."""
-    with service.database.read_only() as tx:
-        return load(tx, caller, name)
+    with read_book(service) as book:
+        return load(book, caller, name)
 
 
-def list_all(service: Service, caller: Principal) -> list[Dataset]:
-    """Every dataset this caller may see, by name."""
-    with service.database.read_only() as tx:
-        names = tx.execute(select(datasets.c.name).order_by(datasets.c.name)).scalars()
-        return [load(tx, caller, name) for name in names if caller.may_see(name)]
+def get_domain(service: Service, caller: Principal, name: str) -> Domain:
+    """The public bounds of a dataset, without its releases."""
+    with read_book(service) as book:
+        return load_domain(book, caller, name)
 
 
-def summaries(tx: Connection, caller: Principal) -> list[Summary]:
+def load_domain(book: Book, caller: Principal, name: str) -> Domain:
+    """The same inside a transaction."""
+    return domain_of(_account(book, caller, name))
+
+
+def list_all(service: Service, caller: Principal, *, after: str = "", limit: int | None = None) -> list[Dataset]:
+    """The datasets this caller may see, by name: those after a name, so many at most."""
+    with read_book(service) as book:
+        names = (name for name in book.datasets() if name > after and caller.may_see(name))
+        return [load(book, caller, name) for name in islice(names, limit)]
+
+
+def summaries(book: Book, caller: Principal) -> list[Summary]:
     """Every dataset this caller may see, by name, without the releases."""
-    rows = tx.execute(select(datasets).order_by(datasets.c.name)).mappings()
-    return [_summary(tx, row) for row in rows if caller.may_see(row["name"])]
+    return [summary(book, caller, name) for name in book.datasets() if caller.may_see(name)]
 
 
-def summary(tx: Connection, caller: Principal, name: str) -> Summary:
+def summary(book: Book, caller: Principal, name: str) -> Summary:
     """One dataset without its releases."""
-    return _summary(tx, _row(tx, caller, name))
+    account = _account(book, caller, name)
+    with book.replay.reading():
+        budget, drawn = account.budget, Epsilon(account.spent_on_drawn)
+    return Summary(
+        name=name,
+        description=_description(book, account),
+        domain=domain_of(account),
+        closed=account.closed,
+        budget=budget,
+        drawn=drawn,
+    )
 
 
-def load(tx: Connection, caller: Principal, name: str) -> Dataset:
+def load(book: Book, caller: Principal, name: str) -> Dataset:
     """One dataset inside a transaction; NotFound where it is missing or none of this caller's business."""
-    row = _row(tx, caller, name)
-    standings = ledger.standings(tx, name)
+    account = _account(book, caller, name)
+    standings = book.standings(name)
     if caller.role is Role.ANALYST:
         standings = {release: found for release, found in standings.items() if found.state is State.PUBLISHED}
     return Dataset(
         name=name,
-        description=row["description"],
-        domain=_domain_of(row),
-        closed=ledger.is_closed(tx, name),
-        budget=ledger.budget(tx, name),
+        description=_description(book, account),
+        domain=domain_of(account),
+        closed=account.closed,
+        budget=book.budget(name),
         releases=standings,
     )
 
 
-def _row(tx: Connection, caller: Principal, name: str) -> RowMapping:
-    row = tx.execute(select(datasets).where(datasets.c.name == name)).mappings().first()
-    if row is None or not caller.may_see(name):
+def domain_of(account: Account) -> Domain:
+    """The public bounds as the registration put them on record, exactly: a float's text gives the same float."""
+    try:
+        bounds = account.registration["domain"]
+        return Domain(tuple(Attribute(name, float(lower), float(upper)) for name, lower, upper in bounds))
+    except (CoreError, KeyError, TypeError, ValueError):
+        raise NotReady(f"The first grant of dataset {account.name} holds no domain that can be read.") from None
+
+
+def _account(book: Book, caller: Principal, name: str) -> Account:
+    account = book.account(name)
+    if account is None or not caller.may_see(name):
         raise NotFound("There is no dataset of this name.")
-    return row
+    return account
 
 
-def _summary(tx: Connection, row: RowMapping) -> Summary:
-    name = row["name"]
-    return Summary(
-        name=name,
-        description=row["description"],
-        domain=_domain_of(row),
-        closed=ledger.is_closed(tx, name),
-        budget=ledger.budget(tx, name),
-        published=ledger.published_epsilon(tx, name),
-    )
-
-
-def _domain_of(row: RowMapping) -> Domain:
-    return Domain(tuple(Attribute(*attribute) for attribute in json.loads(row["domain"])))
+def _description(book: Book, account: Account) -> str:
+    """On record since version 0.2; those of older datasets are in a table of their own, for people to read."""
+    if "description" in account.registration:
+        return str(account.registration["description"])
+    query = select(datasets.c.description).where(datasets.c.name == account.name)
+    return book.tx.execute(query).scalar_one_or_none() or ""
 
 
 def _grant(
@@ -159,10 +181,6 @@ def _grant(
     if not epsilon:
         raise InvalidEpsilon("A grant is above 0.")
     cap = service.settings.budget_cap
-    if ledger.budget(book.tx, dataset).granted + epsilon > cap:
+    if book.budget(dataset).granted + epsilon > cap:
         raise BudgetTooLarge(limit=cap)
     book.append(Kind.GRANT, dataset=dataset, actor=caller.actor, epsilon=epsilon, detail=detail)
-
-
-def _domain_text(domain: Domain) -> str:
-    return canonical_json([[a.name, a.lower, a.upper] for a in domain.attributes]).decode()

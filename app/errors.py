@@ -7,14 +7,22 @@ AppError
 ├── NotFound              nothing by that name that this key may see
 ├── NameTaken             a dataset of that name exists: names are never reused
 ├── DatasetClosed         no more grants, orders or uploads
-├── ReleaseEnded          the release is published or void
+├── ReleaseEnded          the release is burnt, published or void
+├── PublishDelayed        noise is drawn, and its synopsis is not stored yet
 ├── IdempotencyConflict   the same Idempotency-Key with another order
 ├── BudgetTooLarge        more than one dataset may be given
+├── QuotaReached          as many datasets, open orders or keys as settings allow
 ├── RefusedRequest        a header or body that cannot be taken as it is
 ├── NotAcceptable         an answer in a form that is not offered
 ├── UnsupportedMedia      an upload of a kind that is not read
+├── TooSlow               a body that comes too slowly
+├── TooLarge              a body that is too large
+├── HeadTooLarge          a request line and header fields that are too large
+├── TooMuchWork           an answer that would take longer than an answer may
+├── TooManyRequests       this caller has as much at work as one caller may
 ├── NotReady              the database or the witness is not as it should be
-├── Busy                  as many uploads as this worker takes
+│   └── LedgerBroken      an entry of the ledger is not good
+├── Busy                  as much as this worker, or one key, may have at once
 ├── CorruptSynopsis       a stored synopsis that does not match the ledger
 └── CannotStart           the service must not run on what it finds
     └── LedgerRewound     the ledger is not the one that the witness saw
@@ -23,6 +31,7 @@ AppError
 from __future__ import annotations
 
 from core.budget import Epsilon
+from core.chain import Verification
 
 
 class AppError(Exception):
@@ -66,12 +75,30 @@ class DatasetClosed(AppError):
 
 
 class ReleaseEnded(AppError):
-    """The release is published or void."""
+    """The release is burnt, published or void."""
 
     def __init__(self, *, state: str, digest: str | None) -> None:
-        super().__init__(f"The release is {state}; only an ordered release can be uploaded to or voided.")
+        sentence = f"The release is {state}; only an ordered release can be uploaded to or voided."
+        if state == "burnt":
+            sentence += (
+                " Noise was drawn for it, so its epsilon is spent. If an upload of it is at work right now, it is "
+                "published in a moment; otherwise that upload was cut off, and a new order is needed."
+            )
+        super().__init__(sentence)
         self.state = state
         self.digest = digest
+
+
+class PublishDelayed(AppError):
+    """Noise is drawn, and its synopsis is not stored yet."""
+
+    retry_after = 5
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The rows were read and the noise is drawn, but the synopsis cannot be stored right now. The service goes "
+            "on trying: look at the release again, and do not upload a second time."
+        )
 
 
 class IdempotencyConflict(AppError):
@@ -91,6 +118,15 @@ class BudgetTooLarge(AppError):
         self.limit = limit
 
 
+class QuotaReached(AppError):
+    """As many datasets, open orders or keys as settings allow."""
+
+    def __init__(self, full: str, *, setting: str, limit: int, advice: str) -> None:
+        super().__init__(f"{full}, the most that {setting} allows. {advice}")
+        self.setting = setting
+        self.limit = limit
+
+
 class RefusedRequest(AppError):
     """A header or body that cannot be taken as it is."""
 
@@ -106,15 +142,57 @@ class UnsupportedMedia(AppError):
     """An upload of a kind that is not read."""
 
 
+class TooSlow(AppError):
+    """A body that comes too slowly: a matter of the network, and never of what the body contains."""
+
+
+class TooLarge(AppError):
+    """A body that is too large."""
+
+
+class HeadTooLarge(AppError):
+    """A request line and header fields that are too large."""
+
+
+class TooMuchWork(AppError):
+    """An answer that would take longer than an answer may."""
+
+    def __init__(self, *, seconds: float, limit: float, advice: str) -> None:
+        super().__init__(
+            f"This answer would take about {seconds:,.0f} s; RUGNIK_MAX_ANSWER_SECONDS allows {limit:,.0f} s. {advice}"
+        )
+        self.seconds = seconds
+        self.limit = limit
+
+
+class TooManyRequests(AppError):
+    """This caller has as much at work as one caller may."""
+
+    def __init__(self, reason: str, retry_after: int) -> None:
+        super().__init__(f"{reason} Try again in {retry_after} s.")
+        self.retry_after = retry_after
+
+
 class NotReady(AppError):
     """The database or the witness is not as it should be."""
 
 
-class Busy(AppError):
-    """As many uploads as this worker takes."""
+class LedgerBroken(NotReady):
+    """An entry of the ledger is not good: somebody changed it behind the service's back."""
 
-    def __init__(self, *, retry_after: int) -> None:
-        super().__init__(f"As many uploads are at work as this service takes at once. Try again in {retry_after} s.")
+    def __init__(self, outcome: Verification) -> None:
+        super().__init__(
+            f"The ledger is not good from entry {outcome.first_bad} on: {outcome.reason} Nothing is charged or "
+            "published from it. Put the newest good copy of the database in place."
+        )
+        self.outcome = outcome
+
+
+class Busy(AppError):
+    """As much as this worker, or one key, may have at once. `reason` is a sentence."""
+
+    def __init__(self, reason: str, *, retry_after: int) -> None:
+        super().__init__(f"{reason} Try again in {retry_after} s.")
         self.retry_after = retry_after
 
 

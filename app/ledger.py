@@ -1,193 +1,209 @@
-"""The epsilon ledger: append under a lock, balances as sums over entries, verification, and the check at start-up."""
+"""The epsilon ledger: read through a verified replay, appended to under a lock, compared with the witness at start."""
 
 from __future__ import annotations
 
-import json
-from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
-from sqlalchemy import ColumnElement, Connection, RowMapping, case, func, insert, select
+from sqlalchemy import Connection, Row, insert, select
 
-from app.errors import CannotStart, DatasetClosed, LedgerRewound, NotReady, ReleaseEnded
+from app.errors import CannotStart, DatasetClosed, LedgerBroken, LedgerRewound, NotReady, ReleaseEnded
+from app.replay import Replay
 from app.service import Service
 from app.tables import ledger, ledger_lock
+from core.books import Account, ReleaseRecord
 from core.budget import NOTHING, Budget, Epsilon
 from core.canonical import canonical_json
-from core.chain import EMPTY, Head, Kind, LedgerEntry, Verification, verify, walk
-from core.errors import CoreError
+from core.chain import EMPTY, Head, Kind, LedgerEntry, Stored, Verification
 
 log = structlog.get_logger(__name__)
 
-_BATCH = 1000
+_Seen = TypeVar("_Seen")
 
 
 class State(StrEnum):
     """Where a release stands, as its last ledger entry tells."""
 
     ORDERED = "ordered"
+    BURNT = "burnt"  # noise was drawn and nothing is published (yet): the charge is spent for good
     PUBLISHED = "published"
     VOID = "void"
 
 
-_STATES = {Kind.CHARGE: State.ORDERED, Kind.PUBLISH: State.PUBLISHED, Kind.VOID: State.VOID}
+_STATES = {
+    Kind.CHARGE: State.ORDERED,
+    Kind.DRAW: State.BURNT,
+    Kind.PUBLISH: State.PUBLISHED,
+    Kind.VOID: State.VOID,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A release's state, its charge, and the digest of its synopsis once there is one."""
+    """A release's state, its charge as epsilon and as the number of its entry, and the digest of its synopsis."""
 
     state: State
-    charge: LedgerEntry
+    epsilon: Epsilon
+    seq: int
     digest: str | None
 
-
-def entry_of(row: RowMapping) -> LedgerEntry:
-    """A stored row as an entry; ValueError where the row is not one, which a service never writes."""
-    detail = json.loads(row["detail"])
-    if canonical_json(detail).decode() != row["detail"]:
-        raise ValueError("detail is not canonical")
-    return LedgerEntry(
-        seq=row["seq"],
-        kind=Kind(row["kind"]),
-        dataset=row["dataset"],
-        release=row["release"],
-        epsilon=Epsilon(row["epsilon_nano"]),
-        actor=row["actor"],
-        at=row["at"],
-        detail=detail,
-        previous=row["previous"],
-        hash=row["hash"],
-    )
+    @classmethod
+    def of(cls, record: ReleaseRecord) -> Standing:
+        """From the books."""
+        digest = record.digest.hex() if record.digest is not None else None
+        return cls(_STATES[record.last], Epsilon(record.nano), record.charge_seq, digest)
 
 
 def head(tx: Connection) -> Head:
-    """The last entry's number and hash."""
+    """The last entry's number and hash, as they are stored."""
     row = tx.execute(select(ledger.c.seq, ledger.c.hash).order_by(ledger.c.seq.desc()).limit(1)).first()
     return Head(seq=row.seq, hash=row.hash) if row else EMPTY
 
 
-def newest_time(tx: Connection) -> str | None:
-    """When the last entry was made that has a time and not only a day."""
-    query = select(ledger.c.at).where(ledger.c.kind != Kind.PUBLISH).order_by(ledger.c.seq.desc()).limit(1)
-    return tx.execute(query).scalar_one_or_none()
+def newest_day(tx: Connection) -> str | None:
+    """The day of the last entry."""
+    at = tx.execute(select(ledger.c.at).order_by(ledger.c.seq.desc()).limit(1)).scalar_one_or_none()
+    return None if at is None else str(at)[:10]
 
 
-def budget(tx: Connection, dataset: str, *, before: int | None = None) -> Budget:
-    """Grants minus charges plus voids: a sum over the ledger, stored nowhere; of the entries before a number only."""
-
-    def total(*kinds: Kind) -> Any:
-        return func.coalesce(func.sum(case((ledger.c.kind.in_(kinds), ledger.c.epsilon_nano), else_=0)), 0)
-
-    query = select(total(Kind.GRANT), total(Kind.CHARGE), total(Kind.VOID)).where(ledger.c.dataset == dataset)
-    if before is not None:
-        query = query.where(ledger.c.seq < before)
-    row = tx.execute(query).one()
-    granted, charged, voided = (int(value) for value in row)
-    return Budget(granted=Epsilon(granted), spent=Epsilon(charged - voided))
-
-
-def is_closed(tx: Connection, dataset: str) -> bool:
-    """Whether the dataset has a `close` entry."""
-    closing = select(ledger.c.seq).where(ledger.c.dataset == dataset, ledger.c.kind == Kind.CLOSE)
-    return tx.execute(closing.limit(1)).first() is not None
-
-
-def standing(tx: Connection, release: str) -> Standing:
-    """Where a release stands; every release has a charge."""
-    rows = tx.execute(select(ledger).where(ledger.c.release == release).order_by(ledger.c.seq)).mappings().all()
-    entries = [entry_of(row) for row in rows]
-    last = entries[-1]
-    return Standing(state=_STATES[last.kind], charge=entries[0], digest=last.detail.get("digest"))
-
-
-def standings(tx: Connection, dataset: str) -> dict[str, Standing]:
-    """The standing of every release of a dataset, oldest order first."""
-    return _standings(tx, (ledger.c.dataset == dataset) & ledger.c.release.is_not(None))
-
-
-def newest_standings(tx: Connection, dataset: str, kind: Kind, *, limit: int) -> dict[str, Standing]:
-    """The standing of the releases that were charged, or published, last; oldest order first."""
-    of_kind = select(ledger.c.release).where(ledger.c.dataset == dataset, ledger.c.kind == kind)
-    names = tx.execute(of_kind.order_by(ledger.c.seq.desc()).limit(limit)).scalars().all()
-    return _standings(tx, ledger.c.release.in_(names))
-
-
-def _standings(tx: Connection, condition: ColumnElement[bool]) -> dict[str, Standing]:
-    found: dict[str, Standing] = {}
-    for entry in map(entry_of, tx.execute(select(ledger).where(condition).order_by(ledger.c.seq)).mappings()):
-        release = entry.release or ""
-        charge = found[release].charge if release in found else entry
-        found[release] = Standing(state=_STATES[entry.kind], charge=charge, digest=entry.detail.get("digest"))
-    return found
-
-
-def published_epsilon(tx: Connection, dataset: str) -> Epsilon:
-    """What the published releases of a dataset cost; the rest of what is spent lies in open orders."""
-    published = select(ledger.c.release).where(ledger.c.dataset == dataset, ledger.c.kind == Kind.PUBLISH)
-    charges = select(func.coalesce(func.sum(ledger.c.epsilon_nano), 0)).where(
-        ledger.c.dataset == dataset, ledger.c.kind == Kind.CHARGE, ledger.c.release.in_(published)
-    )
-    return Epsilon(int(tx.execute(charges).scalar_one()))
-
-
-class OpenBook:
-    """The ledger while this transaction holds its lock: nobody else can append or change a balance."""
+class Book:
+    """The ledger within one transaction: what decides comes from the replay, what is long from rows that fit it."""
 
     def __init__(self, tx: Connection, service: Service) -> None:
         self.tx = tx
-        self._service = service
+        self.service = service
+        self.replay = service.replay
+
+    def account(self, dataset: str) -> Account | None:
+        """A dataset, if it is registered."""
+        return self.replay.books.accounts.get(dataset)
+
+    def datasets(self) -> list[str]:
+        """The names of all datasets, sorted."""
+        with self.replay.reading() as books:
+            return sorted(books.accounts)
+
+    def budget(self, dataset: str) -> Budget:
+        """Grants minus charges plus voids: a sum over the ledger, stored nowhere."""
+        with self.replay.reading() as books:
+            account = books.accounts.get(dataset)
+            return Budget(NOTHING, NOTHING) if account is None else account.budget
+
+    def release(self, release: str) -> ReleaseRecord | None:
+        """A release, if it was ordered."""
+        return self.replay.books.releases.get(release)
+
+    def standings(self, dataset: str) -> dict[str, Standing]:
+        """The standing of every release of a dataset, oldest order first."""
+        with self.replay.reading() as books:
+            names = books.accounts[dataset].releases
+            return {name: Standing.of(books.releases[name]) for name in names}
+
+    def newest_standings(self, dataset: str, kind: Kind, *, limit: int) -> dict[str, Standing]:
+        """The standing of the releases that were charged, or published, last; oldest of them first."""
+        with self.replay.reading() as books:
+            account = books.accounts[dataset]
+            names = (account.published if kind is Kind.PUBLISH else account.releases)[-limit:]
+            return {name: Standing.of(books.releases[name]) for name in names}
+
+    def seen(self, look: Callable[[Connection], _Seen | None]) -> _Seen | None:
+        """What this transaction sees; where it sees nothing, what a new one does.
+
+        The books may be ahead of a transaction that began before another thread's commit, and what they name is then
+        not there for it yet (SQLite: one snapshot for a whole transaction).
+        """
+        value = look(self.tx)
+        if value is None:
+            with self.service.database.read_only() as later:
+                value = look(later)
+        return value
+
+    def charge(self, record: ReleaseRecord) -> LedgerEntry:
+        """The entry that charged a release: read again, and the very one that was verified."""
+        row = self.seen(lambda tx: tx.execute(select(ledger).where(ledger.c.seq == record.charge_seq)).first())
+        stored = None if row is None else Stored.of(tuple(row))
+        return self.replay.require_verified(stored, seq=record.charge_seq, verified_hash=record.charge_hash.hex())
+
+
+@contextmanager
+def read_book(service: Service) -> Iterator[Book]:
+    """One transaction for reading, once the replay has caught up with the ledger."""
+    with service.database.read_only() as tx:
+        service.replay.catch_up(tx)
+        yield Book(tx, service)
+
+
+class OpenBook(Book):
+    """The ledger while this transaction holds its lock: nobody else can append or change a balance."""
+
+    def __init__(self, tx: Connection, service: Service) -> None:
+        super().__init__(tx, service)
+        self.appended: list[LedgerEntry] = []
         # PostgreSQL: the row lock serialises appends. SQLite ignores FOR UPDATE; BEGIN IMMEDIATE has the file locked.
-        tx.execute(select(ledger_lock.c.id).with_for_update())
+        if tx.execute(select(ledger_lock.c.id).with_for_update()).first() is None:
+            raise NotReady("The row of the table ledger_lock is missing: insert one with id 1.")
         self._require_witnessed()
-        self.head = head(tx)
+        self.replay.catch_up(tx)
+        self.head = self.built_on = self.replay.head
+        self._bring_witness_up_to_date()
 
     def _require_witnessed(self) -> None:
         """Refuse to go on from a ledger that is not the witnessed one: an old copy restored under a running service.
 
-        The witness is written after each commit and read here under the lock, so it is never ahead of this view. A
+        The witness is moved after each commit and read here under the lock, so it is never ahead of this view. A
         witness that cannot be read refuses as well: what was spent may not be all that the database knows of.
         """
-        try:
-            known = holds(self.tx, self._service.witness.head())
-        except (OSError, CannotStart):
-            log.warning("witness_not_read")
-            raise NotReady("The witness file cannot be read, so nothing is charged or published now.") from None
-        if not known:
+        with _witness_needed():
+            agrees = holds(self.tx, self.service.witness.head())
+        if not agrees:
             log.error("ledger_rewound")
             raise NotReady(
                 "The ledger is not the one that the witness saw: an older database was probably restored. Nothing is "
                 "charged or published until the newest copy is back; the service's log and its next start say more."
             )
 
+    def _bring_witness_up_to_date(self) -> None:
+        """A process that died after its commit left the witness behind: at most one entry is ever unwitnessed."""
+        with _witness_needed():
+            self.service.witness.advance(self.head)
+
     def require_open(self, dataset: str) -> None:
         """Refuse a closed dataset."""
-        if is_closed(self.tx, dataset):
+        account = self.account(dataset)
+        if account is not None and account.closed:
             raise DatasetClosed
 
+    def standing(self, release: str) -> Standing:
+        """Where a release stands."""
+        return Standing.of(self.replay.books.releases[release])
+
     def require_ordered(self, release: str) -> Standing:
-        """Refuse a release that is published or void."""
-        found = standing(self.tx, release)
-        if found.state is not State.ORDERED:
-            raise ReleaseEnded(state=found.state, digest=found.digest)
-        return found
+        """Refuse a release for which noise was drawn, and one that is void."""
+        standing = self.standing(release)
+        if standing.state is not State.ORDERED:
+            raise ReleaseEnded(state=standing.state, digest=standing.digest)
+        return standing
 
     def append(
         self,
         kind: Kind,
         *,
-        dataset: str,
+        dataset: str | None,
         actor: str,
         release: str | None = None,
         epsilon: Epsilon = NOTHING,
         detail: Mapping[str, Any],
     ) -> LedgerEntry:
-        """One entry more, bound to the one before it. A `publish` keeps the day only: uploads take time by size."""
-        now = self._service.timestamp()
+        """One entry more, bound to the one before it.
+
+        It keeps the UTC day and no time: the seconds of the entries around an upload would tell how long it took, and
+        that depends on the number of rows. `seq` gives the order. An entry that breaks a rule of the books would make
+        the ledger invalid for good, so it is never written.
+        """
         entry = LedgerEntry(
             seq=self.head.seq + 1,
             kind=kind,
@@ -195,96 +211,109 @@ class OpenBook:
             release=release,
             epsilon=epsilon,
             actor=actor,
-            at=now[:10] if kind is Kind.PUBLISH else now,
+            at=self.service.today(),
             detail=detail,
             previous=self.head.hash,
         ).sealed()
+        reason = None if self.appended else self.replay.books.objection(entry)
+        if reason is not None:
+            raise LedgerBroken(Verification(self.head.seq, self.head, first_bad=entry.seq, reason=reason))
         row = entry.to_json()
         row["epsilon_nano"] = entry.epsilon.nano
         row["detail"] = canonical_json(entry.detail).decode()
         del row["epsilon"]
         self.tx.execute(insert(ledger).values(row))
         self.head = Head(seq=entry.seq, hash=entry.hash)
+        self.appended.append(entry)
         return entry
+
+
+_NO_WITNESS = (
+    "The witness file cannot be read or written, so nothing is charged or published now. See that the disk of "
+    "RUGNIK_WITNESS has room and that the service may write there."
+)
+
+
+@contextmanager
+def _witness_needed() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, CannotStart):
+        log.warning("witness_not_written")
+        raise NotReady(_NO_WITNESS) from None
 
 
 @contextmanager
 def open_book(service: Service) -> Iterator[OpenBook]:
-    """One transaction under the ledger's lock; once it is committed the witness sees the new head."""
-    with service.database.transaction() as tx:
-        book = OpenBook(tx, service)
-        yield book
-    try:
-        service.witness.advance(book.head)
-    except (OSError, CannotStart):
-        # The entry is committed and true; /readyz fails until the witness can be written again.
-        log.warning("witness_not_written", seq=book.head.seq)
+    """One transaction under the ledger's lock. Its head is beside the witness before the commit, and in place after."""
+    with ExitStack() as held:
+        move = None
+        with service.database.transaction() as tx:
+            book = OpenBook(tx, service)
+            yield book
+            if book.head != book.built_on:
+                with _witness_needed():
+                    move = held.enter_context(service.witness.moving_to(book.head))
+        service.replay.extend(book.appended)
+        try:
+            if move is not None:
+                move()
+        except (OSError, CannotStart):
+            # The entry is committed and true; /readyz fails, and so does the next append, until the witness moves.
+            log.warning("witness_not_written", seq=book.head.seq)
 
 
-def _rows(tx: Connection) -> Iterator[RowMapping]:
-    """Every row of the ledger, oldest first, without holding them all."""
+def entry_of(row: Sequence[Any]) -> LedgerEntry:
+    """A row as an entry, as it is stored; ValueError where the row is not one, which a service never writes."""
+    stored = Stored.of(tuple(row))
+    if stored is None:
+        raise ValueError("The row is no entry.")
+    return stored.entry
+
+
+def entry_or_none(row: Row[Any]) -> LedgerEntry | None:
+    """A row as an entry that matches its hash, or None where somebody made it into something else."""
+    stored = Stored.of(tuple(row))
+    return stored.entry if stored is not None and stored.own_hash == stored.entry.hash else None
+
+
+def entries_until(service: Service, last: Head) -> Iterator[LedgerEntry]:
+    """Every entry up to one, as it is stored, oldest first. Entries never change, so this is one consistent ledger.
+
+    Each batch is a transaction of its own: whoever takes them at a slow pace holds no connection meanwhile.
+    """
     after = 0
-    while (
-        rows := tx.execute(select(ledger).where(ledger.c.seq > after).order_by(ledger.c.seq).limit(_BATCH))
-        .mappings()
-        .all()
-    ):
-        yield from rows
-        after = rows[-1]["seq"]
-
-
-def entries(tx: Connection) -> Iterator[LedgerEntry]:
-    """Every entry, oldest first, without holding them all."""
-    return map(entry_of, _rows(tx))
-
-
-def entry_or_none(row: RowMapping) -> LedgerEntry | None:
-    """A stored row as an entry, or None where somebody made it into something else."""
-    try:
-        entry = entry_of(row)
-        entry.entry_hash()
-    except (CoreError, TypeError, ValueError):
-        return None
-    return entry
+    while after < last.seq:
+        query = select(ledger).where(ledger.c.seq > after, ledger.c.seq <= last.seq).order_by(ledger.c.seq).limit(1000)
+        with service.database.read_only() as tx:
+            batch = tx.execute(query).all()
+        if not batch:
+            return
+        yield from map(entry_of, batch)
+        after = batch[-1][0]
 
 
 def page(
-    tx: Connection, *, datasets: frozenset[str] | None, kind: Kind | None, after: int, limit: int
+    tx: Connection, *, datasets: frozenset[str] | None, about_keys: bool, kind: Kind | None, after: int, limit: int
 ) -> list[LedgerEntry]:
-    """Some entries after a number, oldest first, of the datasets named (None: all)."""
+    """Some entries after a number, oldest first, of the datasets named (None: all), with those about keys or not."""
     query = select(ledger).where(ledger.c.seq > after).order_by(ledger.c.seq).limit(limit)
     if datasets is not None:
         query = query.where(ledger.c.dataset.in_(datasets))
+    if not about_keys:
+        query = query.where(ledger.c.dataset.is_not(None))
     if kind is not None:
         query = query.where(ledger.c.kind == kind)
-    return [entry_of(row) for row in tx.execute(query).mappings()]
+    return [_entry_shown(row) for row in tx.execute(query)]
 
 
-def verify_entries(tx: Connection) -> Verification:
-    """Walk the whole chain as it is stored."""
-    return verify(map(entry_or_none, _rows(tx)))
-
-
-def verify_all(service: Service) -> Verification:
-    """Walk the whole chain, then compare it with the witness."""
-    return deque(verify_steps(service, every=None), maxlen=1).pop()
-
-
-def verify_steps(service: Service, *, every: int | None) -> Iterator[Verification]:
-    """The same, telling how far it got after each `every` entries; the last step is the outcome."""
-    with service.database.read_only() as tx:
-        # The witness is read first: entries that are committed meanwhile only make the ledger longer.
-        witnessed = service.witness.head()
-        last = None
-        for step in walk(map(entry_or_none, _rows(tx)), every=every):
-            if last is not None:
-                yield last
-            last = step
-        assert last is not None  # noqa: S101 - a walk ends with its outcome
-        if last.valid and not holds(tx, witnessed):
-            reason = "The ledger does not hold the entry that the witness file saw."
-            last = Verification(entries=last.entries, head=last.head, first_bad=witnessed.seq, reason=reason)
-    yield last
+def _entry_shown(row: Row[Any]) -> LedgerEntry:
+    """A row as an entry that matches its hash; LedgerBroken where somebody changed it."""
+    entry = entry_or_none(row)
+    if entry is None:
+        before = Head(seq=row.seq - 1, hash=str(row.previous))
+        raise LedgerBroken(Verification(before.seq, before, first_bad=row.seq, reason="The entry was changed."))
+    return entry
 
 
 def holds(tx: Connection, witnessed: Head) -> bool:
@@ -296,13 +325,17 @@ def holds(tx: Connection, witnessed: Head) -> bool:
 
 
 def agrees_with_witness(service: Service) -> bool:
-    """Whether the ledger holds what the witness saw, and the witness can be brought up to date where it is behind."""
+    """Whether the ledger holds what the witness saw, and the witness can be brought up to date where it is behind.
+
+    Only to a head that was verified: LedgerBroken where the entries after the last one do not hold.
+    """
     try:
         witnessed = service.witness.head()
         with service.database.read_only() as tx:
-            current, agrees = head(tx), holds(tx, witnessed)
+            agrees = holds(tx, witnessed)
         if agrees:
-            service.witness.advance(current)
+            service.replay.refresh()
+            service.witness.advance(service.replay.head)
     except (OSError, CannotStart):
         return False
     return agrees
@@ -322,8 +355,20 @@ def check_witness(service: Service) -> None:
                 "RUGNIK_DATABASE_URL or RUGNIK_DATA_DIR at the right one. If the newest entries are lost for good, no "
                 "dataset in this database may be used again: start anew, with an empty data folder and a new witness."
             )
+    walk_chain(service.replay)
     if witnessed == EMPTY and current != EMPTY:
         log.warning("witness_missing", path=str(service.witness.path), seq=current.seq)
     if service.witness.path.resolve().parent == service.database.folder:
         log.warning("witness_beside_database", path=str(service.witness.path))
-    service.witness.advance(current)
+    service.witness.advance(service.replay.head)
+
+
+def walk_chain(replay: Replay) -> None:
+    """At start-up: refuse a ledger with an entry that is not good."""
+    try:
+        replay.refresh()
+    except LedgerBroken as error:
+        raise CannotStart(
+            f"The ledger in the database is not good from entry {error.outcome.first_bad} on: {error.outcome.reason} "
+            "Somebody changed it. Put the newest good copy of the database in place."
+        ) from None

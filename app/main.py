@@ -19,34 +19,45 @@ from app.api import answers, datasets, downloads, health, keys, ledger, releases
 from app.api.hot import AnswerFromMemory, HotAnswers
 from app.api.uploads import UploadSlots
 from app.body_limit import LimitBodies
-from app.bounded import Fleeting
 from app.config import Settings
 from app.dashboard import assets, signing, views
 from app.dashboard import errors as error_pages
 from app.database import Database
 from app.errors import CannotStart
 from app.hardening import disable_core_dumps
+from app.hosts import RequireHost, parse_hosts
+from app.lanes import Lanes
 from app.ledger import check_witness
 from app.observability import Metrics, ObserveRequests, configure_logging
+from app.replay import Replay
 from app.safety_headers import AddSafetyHeaders
 from app.service import Service, utc_now
+from app.service_secret import service_secret
+from app.sign_in_delays import SignInDelays
 from app.startup import database_errors, prepare_folders
 from app.witness import Witness
 from core.randomness import NoiseSource
 
 log = structlog.get_logger(__name__)
 
+# How long a thread that counts rows or computes an answer keeps the interpreter while the event loop waits for it: each
+# step of each request waits once. Python's own 5 ms made /healthz wait for tens of milliseconds during two uploads.
+SWITCH_SECONDS = 0.001
+
 
 def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Service:
     """A Service on a database that is migrated and agrees with its witness, or CannotStart."""
     prepare_folders(settings)
+    secret = service_secret(settings.secret_path)
+    database = Database(settings.url)
     service = Service(
         settings=settings,
-        database=Database(settings.url),
+        database=database,
         witness=Witness(settings.witness_path),
+        replay=Replay(database),
         noise=NoiseSource(),
         clock=clock,
-        principals=Fleeting(seconds=5.0, most=10_000),
+        secret=secret,
     )
     try:
         with database_errors(service.database):
@@ -85,12 +96,15 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
         lifespan=lifespan,
         generate_unique_id_function=_operation_id,
         docs_url=None,
+        redirect_slashes=False,  # it would redirect to whatever Host says
         redoc_url=None,
     )
     app.state.service = service
     app.state.metrics = collected
     app.state.answers = Answers(service)
-    app.state.hot_answers = HotAnswers(service)
+    app.state.lanes = Lanes()
+    app.state.hot_answers = HotAnswers(service, app.state.answers)
+    app.state.sign_in_delays = SignInDelays()
     app.state.upload_slots = UploadSlots(settings.max_uploads, settings.upload_wait_seconds)
     for module in (datasets, releases, answers, downloads, ledger, keys, health):
         app.include_router(module.router)
@@ -102,12 +116,15 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     app.add_middleware(LimitBodies)
     app.add_middleware(AnswerFromMemory, hot=app.state.hot_answers)
     app.add_middleware(ObserveRequests, metrics=collected)
+    if settings.allowed_hosts is not None:
+        app.add_middleware(RequireHost, allowed=parse_hosts(settings.allowed_hosts))
     app.add_middleware(AddSafetyHeaders)
     return app
 
 
 def app_from_environment() -> FastAPI:
     """What a worker process runs. Where it cannot start, it says why and the parent stops, instead of trying again."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         return create_app(Settings())
     except CannotStart as error:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from core.budget import NANO, Epsilon
-from core.canonical import canonical_json
 from core.plan import DeclaredSize, EstimatedSize, Order, Rule
 from core.records import OutOfRange
 
@@ -41,7 +40,7 @@ class ReleaseOrder:
         return isinstance(self.size, DeclaredSize)
 
     def to_json(self) -> dict[str, Any]:
-        """The order as the API shows it and the ledger records it: no floats."""
+        """The order as the API shows it and the ledger records it: no floats and no guess, which serves plans."""
         return {
             "attributes": list(self.attributes),
             "epsilon": str(self.epsilon),
@@ -51,14 +50,9 @@ class ReleaseOrder:
             "out_of_range": self.out_of_range.value,
         }
 
-    def to_text(self) -> str:
-        """Canonical JSON: equal orders have equal texts."""
-        return canonical_json(self.to_json()).decode()
-
     @classmethod
-    def from_text(cls, text: str) -> ReleaseOrder:
-        """The order that `to_text` wrote."""
-        stored = json.loads(text)
+    def from_json(cls, stored: Mapping[str, Any]) -> ReleaseOrder:
+        """The order that `to_json` wrote."""
         return cls(
             attributes=tuple(stored["attributes"]),
             epsilon=Epsilon.parse(stored["epsilon"]),
@@ -78,10 +72,10 @@ def _size_json(size: DeclaredSize | EstimatedSize) -> dict[str, Any]:
     if isinstance(size, DeclaredSize):
         return {"declared": size.size}
     share = str(Epsilon(size.share.numerator * NANO // size.share.denominator))
-    return {"estimate": share} if size.guess is None else {"estimate": share, "guess": size.guess}
+    return {"estimate": share}
 
 
 def _size_of(stored: dict[str, Any]) -> DeclaredSize | EstimatedSize:
     if "declared" in stored:
         return DeclaredSize(stored["declared"])
-    return EstimatedSize(share=share_of(stored["estimate"]), guess=stored.get("guess"))
+    return EstimatedSize(share=share_of(stored["estimate"]))  # orders of version 0.1 may have a guess as well

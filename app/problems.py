@@ -20,6 +20,7 @@ from app.ingest import errors as ingest
 from app.schemas.base import IN_WORDS
 from core import errors as core
 from core.budget import HOW_TO_WRITE
+from core.queries.uncertainty import OUT_OF_BOUNDS
 
 log = structlog.get_logger(__name__)
 
@@ -44,11 +45,14 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.ForgedRequest: (403, "forged-request", "The request did not come from a page of this service"),
     errors.NotFound: (404, "not-found", "Not found"),
     errors.NotAcceptable: (406, "not-acceptable", "The answer is not offered in this form"),
+    errors.TooSlow: (408, "too-slow", "The body came too slowly"),
     errors.NameTaken: (409, "name-taken", "The name is taken"),
     errors.DatasetClosed: (409, "dataset-closed", "The dataset is closed"),
     errors.ReleaseEnded: (409, "release-ended", "The release is no longer open"),
+    errors.QuotaReached: (409, "quota-reached", "No room for one more"),
     core.InsufficientBudget: (409, "insufficient-budget", "Not enough epsilon is left"),
     ingest.UploadTooLarge: (413, "too-large", "The upload is too large"),
+    errors.TooLarge: (413, "too-large", "The body is too large"),
     errors.UnsupportedMedia: (415, "unsupported-media-type", "Uploads of this kind are not read"),
     errors.RefusedRequest: (400, "bad-request", "The request cannot be taken"),
     errors.IdempotencyConflict: (422, "idempotency-conflict", "The Idempotency-Key belongs to another order"),
@@ -59,11 +63,18 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     core.TooManyCells: (422, "too-many-cells", "The grid would have too many cells"),
     core.InvalidOrder: (422, "invalid-order", "No grid can serve this order"),
     ingest.ColumnFault: (422, "unfit-columns", "The columns do not fit the attributes"),
+    errors.HeadTooLarge: (431, "head-too-large", "The head of the request is too large"),
     ingest.SpoolFailure: (503, "spool-failure", "The upload could not be held"),
     ingest.IngestError: (422, "unreadable-upload", "The file cannot be read"),
+    errors.PublishDelayed: (503, "publish-delayed", "The synopsis is not stored yet"),
+    errors.CorruptSynopsis: (503, "corrupt-synopsis", "The stored synopsis does not match the ledger"),
+    errors.TooMuchWork: (422, "too-much-work", "This answer would take too long"),
+    errors.TooManyRequests: (429, "too-many-requests", "Too many requests of this key at once"),
     errors.NotReady: (503, "not-ready", "The service is not ready"),
-    errors.Busy: (503, "busy", "Too many uploads at once"),
+    errors.Busy: (503, "busy", "Too much at once"),
 }
+
+REFUSALS: tuple[type[Exception], ...] = (*_TABLE, OperationalError, PoolTimeout)  # what `response_to` has words for
 
 # The variable that raises a cap; the other caps are fixed.
 _SETTINGS = {
@@ -106,6 +117,10 @@ def _extensions(error: Any) -> dict[str, Any]:
             fields = {"state": error.state, "synopsis": {"digest": error.digest} if error.digest else None}
         case errors.BudgetTooLarge():
             fields = {"limit": str(error.limit), "setting": "RUGNIK_MAX_BUDGET"}
+        case errors.QuotaReached():
+            fields = {"limit": error.limit, "setting": error.setting}
+        case errors.TooMuchWork():
+            fields = {"seconds": error.seconds, "allowed": error.limit, "setting": "RUGNIK_MAX_ANSWER_SECONDS"}
         case ingest.UploadTooLarge():
             fields = {"allowed": error.allowed, "setting": _SETTINGS.get(error.cap)}
         case ingest.ColumnFault():
@@ -113,14 +128,21 @@ def _extensions(error: Any) -> dict[str, Any]:
     return fields
 
 
-def _known(_request: Request, error: Exception) -> JSONResponse:
+def response_to(error: Exception) -> JSONResponse:
+    """The problem that one of REFUSALS stands for."""
+    if isinstance(error, OperationalError | PoolTimeout):
+        return _unavailable(error)
     status, name, title = _of(error)
     response = reply(status, name, title, str(error), **_extensions(error))
     if isinstance(error, errors.NotAuthenticated):
         response.headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, errors.Busy):
+    if isinstance(error, errors.Busy | errors.PublishDelayed | errors.TooManyRequests):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
+
+
+def _known(_request: Request, error: Exception) -> JSONResponse:
+    return response_to(error)
 
 
 def _invalid(_request: Request, error: Exception) -> JSONResponse:
@@ -151,10 +173,10 @@ def _message(found: Any) -> str:
             return f'Send {field} as a string, such as "0.5".'
         case "string_too_long" if field in _EPSILONS:
             return HOW_TO_WRITE
-        case "string_pattern_mismatch":
-            return IN_WORDS.get(found["ctx"]["pattern"], str(found["msg"]))
+        case _ if field == "level":
+            return OUT_OF_BOUNDS
         case _:
-            return str(found["msg"])
+            return IN_WORDS.get(found.get("ctx", {}).get("pattern"), str(found["msg"]))
 
 
 def _http(_request: Request, error: Exception) -> JSONResponse:
@@ -167,11 +189,11 @@ def _http(_request: Request, error: Exception) -> JSONResponse:
 
 
 def _gone(_request: Request, _error: Exception) -> JSONResponse:
-    """Nobody reads this: the client went away in the middle of its upload, and nothing happened."""
-    return reply(400, "bad-request", "The request cannot be taken", "The connection closed before the upload ended.")
+    """Nobody reads this: the client went away in the middle of its upload, or before its answer was worked out."""
+    return reply(400, "bad-request", "The request cannot be taken", "The connection closed before the reply.")
 
 
-def _unavailable(_request: Request, error: Exception) -> JSONResponse:
+def _unavailable(error: Exception) -> JSONResponse:
     """The database is gone, locked or too busy. Whether a commit got through may be open, hence the advice."""
     log.warning("database_unavailable", error=type(error).__name__)
     detail = "Try again. Repeat an order with its Idempotency-Key, and it is charged once."
@@ -186,19 +208,17 @@ def _unforeseen(_request: Request, _error: Exception) -> JSONResponse:
 
 def install(app: FastAPI) -> None:
     """Give every way to fail the one shape."""
-    for kind in _TABLE:
+    for kind in REFUSALS:
         app.add_exception_handler(kind, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_exception_handler(OperationalError, _unavailable)
-    app.add_exception_handler(PoolTimeout, _unavailable)
     app.add_exception_handler(Exception, _unforeseen)
 
 
 def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route for the OpenAPI document: its own statuses and those that any route can give."""
-    always = (400, 401, 403, 413, 422, 500, 503)
+    always = (400, 401, 403, 408, 413, 421, 422, 431, 500, 503)
     problem = {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}
     return {
         status: {"description": HTTPStatus(status).phrase, "content": problem}

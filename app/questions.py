@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from app.answers import Prepared, Question
+from core.checkpoint import Checkpoint
 from core.errors import InvalidQuery
 from core.queries.boxes import Box, Range
 from core.queries.clustering import Choice, Method
 from core.queries.clusters import Clusters, assign, find_clusters, scan
 from core.queries.denoise import CountsKind
+from core.queries.effort import (
+    effort_of_boxes,
+    effort_of_cells,
+    effort_of_clusters,
+    effort_of_moments,
+    effort_of_scan,
+)
 from core.queries.estimates import Estimate
-from core.queries.marginal import Marginal, marginal
+from core.queries.marginal import Marginal, edges_of, marginal
 from core.queries.moments import moments
 from core.queries.quantile import quantile
 from core.queries.range_count import RangeCounts, count_boxes
@@ -30,7 +39,7 @@ _SCAN = re.compile(r"([0-9]{1,4})\.\.([0-9]{1,4})", re.ASCII)
 
 
 def parse_box(where: Sequence[str]) -> Box:
-    """`age:20..40`, `age:..40`, `age:20..`: one range each."""
+    """`age:20..40`, `age:..40`, `age:20..`: one range each, [lower, upper)."""
     ranges = []
     for text in where:
         found = _WHERE.fullmatch(text)
@@ -41,46 +50,63 @@ def parse_box(where: Sequence[str]) -> Box:
     return tuple(ranges)
 
 
-def ask_count(where: Sequence[str], level: float) -> Question:
-    """How many rows lie in a box?"""
+def ask_count(where: Sequence[str], level: float, snap: bool = False) -> Question:
+    """How many rows lie in a box? With `snap`, in the box of whole cells whose edges are nearest."""
     box = parse_box(where)
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
-        found = count_boxes(prepared.table, (box,), level=level, simultaneous=False)
-        return {
-            "count": float(found.count[0]),
-            "interval": {"level": level, "low": float(found.low[0]), "high": float(found.high[0])},
-            "noise_sd": float(found.noise_sd[0]),
-            "discretisation": {"low": float(found.without_cut[0]), "high": float(found.with_cut[0])},
+    def answer(prepared: Prepared, _checkpoint: Checkpoint) -> Mapping[str, Any]:
+        counted = count_boxes(prepared.table, (box,), level=level, simultaneous=False, snap=snap)
+        columns = _columns(counted)
+        fields = {
+            "count": float(columns["counts"][0]),
+            "interval": {"level": level, "low": float(columns["low"][0]), "high": float(columns["high"][0])},
+            "noise": {name: float(values[0]) for name, values in columns["noise"].items()},
+            "discretisation": {name: float(values[0]) for name, values in columns["discretisation"].items()},
         }
+        return {**fields, "snapped": _snapped(prepared, box, counted)} if snap else fields
 
-    return Question("count", {"where": sorted(where), "level": level}, answer)
+    parameters = {"where": sorted(where), "level": level}
+    asked = {**parameters, "snap": True} if snap else parameters
+    return Question("count", asked, answer, effort=partial(effort_of_boxes, boxes=1))
+
+
+def _snapped(prepared: Prepared, box: Box, counted: RangeCounts) -> Mapping[str, Any]:
+    """The edges that the ranges of a box were moved to, in the attributes' own units."""
+    synopsis, restricted = prepared.synopsis, {part.attribute for part in box}
+    moved = {}
+    for x, attribute in enumerate(synopsis.domain.attributes):
+        if attribute.name in restricted:
+            edges = edges_of(attribute, synopsis.grid.cells_per_axis)
+            ends = (int(counted.edges.low[0, x]), int(counted.edges.high[0, x]))
+            moved[attribute.name] = _ends((float(edges[ends[0]]), float(edges[ends[1]])))
+    return moved
 
 
 def ask_counts(boxes: Sequence[Sequence[str]], level: float, simultaneous: bool) -> Question:
     """How many rows lie in each of many boxes?"""
     parsed = tuple(parse_box(where) for where in boxes)
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
+    def answer(prepared: Prepared, _checkpoint: Checkpoint) -> Mapping[str, Any]:
         return _columns(count_boxes(prepared.table, parsed, level=level, simultaneous=simultaneous))
 
-    return Question("counts", {"boxes": len(boxes), "level": level, "simultaneous": simultaneous}, answer)
+    parameters = {"boxes": len(boxes), "level": level, "simultaneous": simultaneous}
+    return Question("counts", parameters, answer, effort=partial(effort_of_boxes, boxes=len(boxes)))
 
 
-def _columns(found: RangeCounts) -> Mapping[str, Any]:
+def _columns(counted: RangeCounts) -> Mapping[str, Any]:
     return {
-        "counts": found.count,
-        "low": found.low,
-        "high": found.high,
-        "noise_sd": found.noise_sd,
-        "discretisation": {"low": found.without_cut, "high": found.with_cut},
+        "counts": counted.count,
+        "low": counted.low,
+        "high": counted.high,
+        "noise": {"low": counted.noise_low, "high": counted.noise_high, "sd": counted.noise_sd},
+        "discretisation": {"low": counted.without_cut, "high": counted.with_cut},
     }
 
 
 def ask_marginal(attributes: Sequence[str], level: float, counts: CountsKind, cells: int | None = None) -> Question:
     """The histogram of some attributes; with `cells`, neighbours are added up until an axis has at most so many."""
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
+    def answer(prepared: Prepared, _checkpoint: Checkpoint) -> Mapping[str, Any]:
         found = marginal(prepared.synopsis, tuple(attributes), level=level, counts=counts, cells=cells)
         told = {
             "attributes": [{"name": a.name, "edges": found.edges(a)} for a in found.domain.attributes],
@@ -112,7 +138,7 @@ def reach_or_bounds(found: Marginal) -> Mapping[str, Any]:
 def ask_quantiles(attribute: str, qs: Sequence[float], level: float) -> Question:
     """Quantiles of one attribute."""
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
+    def answer(prepared: Prepared, _checkpoint: Checkpoint) -> Mapping[str, Any]:
         found = [quantile(prepared.synopsis, attribute, q, level=level) for q in qs]
         return {
             "quantiles": [
@@ -121,13 +147,14 @@ def ask_quantiles(attribute: str, qs: Sequence[float], level: float) -> Question
             ]
         }
 
-    return Question("quantiles", {"attribute": attribute, "q": list(qs), "level": level}, answer)
+    parameters = {"attribute": attribute, "q": list(qs), "level": level}
+    return Question("quantiles", parameters, answer, effort=partial(effort_of_cells, passes=len(qs)))
 
 
 def ask_moments(level: float) -> Question:
     """Size, means, variances, covariances, correlations."""
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
+    def answer(prepared: Prepared, _checkpoint: Checkpoint) -> Mapping[str, Any]:
         found = moments(prepared.synopsis, level=level)
         return {
             "size": _estimate(found.size),
@@ -150,17 +177,19 @@ def ask_moments(level: float) -> Question:
             ],
         }
 
-    return Question("moments", {"level": level}, answer)
+    return Question("moments", {"level": level}, answer, effort=effort_of_moments)
 
 
 def ask_clusters(k: int, level: float, seed: int, method: Method) -> Question:
     """k clusters with what noise leaves certain about them."""
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
-        return _clusters(prepared, find_clusters(prepared.synopsis, k, level=level, seed=seed, method=method))
+    def answer(prepared: Prepared, checkpoint: Checkpoint) -> Mapping[str, Any]:
+        synopsis = prepared.synopsis
+        found = find_clusters(synopsis, k, level=level, seed=seed, method=method, checkpoint=checkpoint)
+        return _clusters(prepared, found)
 
     parameters = {"k": k, "level": level, "seed": seed, "method": method.value}
-    return Question("clusters", parameters, answer, costly=True)
+    return Question("clusters", parameters, answer, effort=partial(effort_of_clusters, k=k, asked=method), costly=True)
 
 
 def _clusters(prepared: Prepared, found: Clusters) -> Mapping[str, Any]:
@@ -201,29 +230,31 @@ def ask_scan(ks: str, seed: int) -> Question:
     if not 1 <= first <= last or last - first >= MAX_SCAN:
         raise InvalidQuery(f"A scan goes upwards from 1 or more and takes at most {MAX_SCAN} values of k.")
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
-        found = scan(prepared.synopsis, range(first, last + 1), seed=seed)
+    ks_asked = range(first, last + 1)
+
+    def answer(prepared: Prepared, checkpoint: Checkpoint) -> Mapping[str, Any]:
+        found = scan(prepared.synopsis, ks_asked, seed=seed, checkpoint=checkpoint)
         lines = [{"k": line.k, "inertia": line.inertia, "stability": line.stability} for line in found.lines]
         return {"scan": lines, **_method(found.choice)}
 
-    return Question("scan", {"k": ks, "seed": seed}, answer, costly=True)
+    return Question("scan", {"k": ks, "seed": seed}, answer, effort=partial(effort_of_scan, ks=ks_asked), costly=True)
 
 
 def ask_assignment(points: Sequence[Sequence[float]], k: int, seed: int, method: Method) -> Question:
     """Which of k centres is nearest to each of the analyst's own points?"""
 
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
+    def answer(prepared: Prepared, checkpoint: Checkpoint) -> Mapping[str, Any]:
         synopsis = prepared.synopsis
         if any(len(point) != synopsis.domain.dimensions for point in points):
             names = ", ".join(synopsis.domain.names)
             raise InvalidQuery(f"Each point has one number for each attribute of the release: {names}.")
-        found = find_clusters(synopsis, k, level=0.95, seed=seed, method=method)
+        found = find_clusters(synopsis, k, level=0.95, seed=seed, method=method, checkpoint=checkpoint)
         labels = assign(synopsis, found, np.array(points, dtype=np.float64).reshape(-1, synopsis.domain.dimensions))
         centres = [cluster.centre for cluster in found.clusters]
         return {"labels": labels, "centers": centres, **_method(found.choice)}
 
     parameters = {"k": k, "seed": seed, "method": method.value, "points": len(points)}
-    return Question("assign", parameters, answer)
+    return Question("assign", parameters, answer, effort=partial(effort_of_clusters, k=k, asked=method))
 
 
 def _interval(interval: Interval) -> dict[str, float]:

@@ -1,4 +1,7 @@
-"""Stage 1: plan, order, upload and publish, void. The charge is safe before a row is read."""
+"""Stage 1: plan, order, upload and publish, void.
+
+The charge is safe before a row is read, and spent for good before the first bit of noise is drawn.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,30 @@ import secrets
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import select, type_coerce
+from sqlalchemy.types import NullType
 
-from app import datasets, ledger
+from app import datasets
 from app.auth import Principal, Role
-from app.errors import CorruptSynopsis, DatasetClosed, IdempotencyConflict, NotFound, ReleaseEnded
+from app.errors import CorruptSynopsis, DatasetClosed, IdempotencyConflict, NotFound, NotReady, ReleaseEnded
 from app.ingest.formats import MediaType
-from app.ingest.upload import Ingest, count_upload
-from app.ledger import Standing, State, open_book
+from app.ingest.upload import Ingest, read_upload
+from app.ledger import Book, Standing, State, open_book, read_book
 from app.orders import ReleaseOrder
+from app.publishing import Drawn, require_none_waiting
+from app.publishing import publish as publish_drawn
+from app.quotas import require_room_for_order
 from app.service import Service
-from app.tables import releases, synopses
-from core.chain import Kind
+from app.tables import synopses
+from core.books import ReleaseRecord
+from core.canonical import canonical_json
+from core.chain import Kind, LedgerEntry
 from core.domain import Domain
-from core.errors import InvalidSynopsis
+from core.errors import CoreError, InvalidSynopsis
 from core.forecast import Forecast, forecast
-from core.release import release as make_synopsis
+from core.release import draw as draw_synopsis
 from core.synopsis import Synopsis
 
 
@@ -48,8 +58,7 @@ class Published:
 
 def plan(service: Service, caller: Principal, dataset: str, wanted: ReleaseOrder) -> Forecast | None:
     """What an order would give; free, and no data is touched."""
-    domain = datasets.get(service, caller, dataset).domain
-    return _forecast(service, domain, wanted)
+    return _forecast(service, datasets.get_domain(service, caller, dataset), wanted)
 
 
 def _forecast(service: Service, domain: Domain, wanted: ReleaseOrder) -> Forecast | None:
@@ -62,153 +71,170 @@ def order(
 ) -> Release:
     """Charge epsilon for a release. The same Idempotency-Key with the same order gives the same release."""
     with open_book(service) as book:
-        domain = datasets.load(book.tx, caller, dataset).domain
-        earlier = _by_idempotency_key(book.tx, dataset, idempotency_key)
-        if earlier is not None:
-            return _same_order(load(book.tx, caller, earlier), wanted)
+        domain = datasets.load_domain(book, caller, dataset)
+        release_id = _release_id(dataset, idempotency_key)
+        earlier = book.release(release_id)
+        if earlier is not None and earlier.account.name == dataset:
+            return _same_order(_release(book, release_id, earlier), wanted)
         book.require_open(dataset)
+        require_room_for_order(book, dataset)
         _forecast(service, domain, wanted)  # an order that no grid can serve is refused here, before the charge
-        ledger.budget(book.tx, dataset).charge(wanted.epsilon)
-        release_id = f"r{secrets.token_hex(8)}"
-        book.tx.execute(
-            insert(releases).values(
-                id=release_id,
-                dataset=dataset,
-                order=wanted.to_text(),
-                max_cells=service.settings.max_cells,
-                idempotency_key=idempotency_key,
-            )
-        )
+        book.budget(dataset).charge(wanted.epsilon)
         book.append(
             Kind.CHARGE,
             dataset=dataset,
             release=release_id,
             epsilon=wanted.epsilon,
             actor=caller.actor,
-            detail={"order": wanted.to_json()},
+            detail={"order": wanted.to_json(), "max_cells": service.settings.max_cells},
         )
-        return load(book.tx, caller, release_id)
+    with read_book(service) as read:
+        return load(read, caller, release_id)
 
 
 def require_uploadable(service: Service, caller: Principal, release_id: str) -> Release:
     """The release, if it still takes an upload: asked before a body is read, and again under the lock at the end."""
-    with service.database.read_only() as tx:
-        found = load(tx, caller, release_id)
-        if ledger.is_closed(tx, found.dataset):
-            raise DatasetClosed
-        if found.standing.state is not State.ORDERED:
-            raise ReleaseEnded(state=found.standing.state, digest=found.standing.digest)
-        return found
+    with read_book(service) as book:
+        found = load(book, caller, release_id)
+        account = book.account(found.dataset)
+    if account is not None and account.closed:
+        raise DatasetClosed
+    if found.standing.state is not State.ORDERED:
+        raise ReleaseEnded(state=found.standing.state, digest=found.standing.digest)
+    return found
 
 
 def publish(
     service: Service, caller: Principal, release_id: str, chunks: Iterator[bytes], *, media_type: MediaType, gzip: bool
 ) -> Published:
-    """The rows of a charged release become its synopsis, or nothing happened."""
-    found = require_uploadable(service, caller, release_id)
-    wanted = found.order
-    domain = datasets.get(service, caller, found.dataset).domain.select(wanted.attributes)
-    counted = count_upload(
+    """The rows of a charged release become its synopsis.
+
+    Whatever fails before the `draw` entry is committed leaves the order open. Whatever fails after it leaves the
+    release burnt, so that no failure gives back epsilon for noise that was drawn.
+    """
+    release = require_uploadable(service, caller, release_id)
+    wanted = release.order
+    domain = datasets.get_domain(service, caller, release.dataset).select(wanted.attributes)
+    with read_upload(
         chunks,
         media_type=media_type,
         gzip=gzip,
         order=wanted.order,
         domain=domain,
         out_of_range=wanted.out_of_range,
-        max_cells=found.max_cells,
+        max_cells=release.max_cells,
         limits=service.settings.limits,
-        noise=service.noise,
-    )
-    synopsis = make_synopsis(
-        counted.counts,
-        counted.plan,
-        service.noise,
-        domain=domain,
-        out_of_range=wanted.out_of_range,
-        dataset=found.dataset,
-        release_id=release_id,
-    )
-    body = zlib.compress(synopsis.to_bytes(), level=6)
-    with open_book(service) as book:
-        book.require_open(found.dataset)
-        book.require_ordered(release_id)  # neither published nor void: a racing DELETE loses or wins, never both
-        book.tx.execute(insert(synopses).values(release=release_id, body=body))
-        book.append(
-            Kind.PUBLISH,
-            dataset=found.dataset,
-            release=release_id,
-            actor=caller.actor,
-            detail={"digest": synopsis.digest},
+    ) as rows:
+        recorded = _record_draw(service, caller, release)
+        synopsis = draw_synopsis(
+            rows,
+            wanted.order,
+            service.noise,
+            max_cells=release.max_cells,
+            domain=domain,
+            out_of_range=wanted.out_of_range,
+            dataset=release.dataset,
+            release_id=release_id,
         )
-        published = load(book.tx, caller, release_id)
-    return Published(release=published, synopsis=synopsis, ingest=counted.ingest)
+        ingest = rows.ingest
+    publish_drawn(service, Drawn.of(recorded, synopsis))
+    with read_book(service) as book:
+        return Published(release=load(book, caller, release_id), synopsis=synopsis, ingest=ingest)
+
+
+def _record_draw(service: Service, caller: Principal, release: Release) -> LedgerEntry:
+    """Commit that noise is about to be drawn. Of several uploads and voids that race, exactly one comes to this."""
+    require_none_waiting()
+    with open_book(service) as book:
+        book.require_open(release.dataset)
+        book.require_ordered(release.id)
+        return book.append(Kind.DRAW, dataset=release.dataset, release=release.id, actor=caller.actor, detail={})
 
 
 def void(service: Service, caller: Principal, release_id: str) -> Release:
-    """Give back the epsilon of an order that was never published."""
+    """Give back the epsilon of an order for which nothing was drawn."""
     with open_book(service) as book:
-        found = load(book.tx, caller, release_id)
-        charged = book.require_ordered(release_id).charge
+        found = load(book, caller, release_id)
+        standing = book.require_ordered(release_id)
         book.append(
             Kind.VOID,
             dataset=found.dataset,
             release=release_id,
-            epsilon=charged.epsilon,
+            epsilon=standing.epsilon,
             actor=caller.actor,
             detail={},
         )
-        return load(book.tx, caller, release_id)
+    with read_book(service) as read:
+        return load(read, caller, release_id)
 
 
 def get(service: Service, caller: Principal, release_id: str) -> tuple[Release, Synopsis | None]:
     """A release, with its synopsis once it is published."""
-    with service.database.read_only() as tx:
-        found = load(tx, caller, release_id)
-        published = found.standing.state is State.PUBLISHED
-        return found, load_synopsis(tx, found) if published else None
+    with read_book(service) as book:
+        found = load(book, caller, release_id)
+        return found, load_synopsis(book, found) if found.standing.digest else None
 
 
-def load(tx: Connection, caller: Principal, release_id: str) -> Release:
+def load(book: Book, caller: Principal, release_id: str) -> Release:
     """A release inside a transaction; to an analyst, one that is not published does not exist."""
-    found = load_any(tx, release_id)
-    hidden = caller.role is Role.ANALYST and found.standing.state is not State.PUBLISHED
-    if hidden or not caller.may_see(found.dataset):
+    record = book.release(release_id)
+    if record is None or not caller.may_see(record.account.name):
+        raise no_release()
+    found = _release(book, release_id, record)
+    if caller.role is Role.ANALYST and found.standing.state is not State.PUBLISHED:
         raise no_release()
     return found
 
 
-def load_any(tx: Connection, release_id: str) -> Release:
-    """A release inside a transaction, for a caller who was already found to be allowed it."""
-    row = tx.execute(select(releases).where(releases.c.id == release_id)).mappings().first()
-    if row is None:
+def load_any(book: Book, release_id: str) -> Release:
+    """A release inside a transaction, for a caller who was already seen to be allowed it."""
+    record = book.release(release_id)
+    if record is None:
         raise no_release()
-    standing = ledger.standing(tx, release_id)
-    return Release(
-        id=release_id,
-        dataset=row["dataset"],
-        order=ReleaseOrder.from_text(row["order"]),
-        max_cells=row["max_cells"],
-        standing=standing,
-    )
+    return _release(book, release_id, record)
 
 
-def load_synopsis(tx: Connection, release: Release) -> Synopsis:
-    """The stored synopsis, checked against the digest in the ledger."""
-    body = tx.execute(select(synopses.c.body).where(synopses.c.release == release.id)).scalar_one()
+def _release(book: Book, release_id: str, record: ReleaseRecord) -> Release:
+    """Its order as it was charged; charges of version 0.1 do not say how many cells were allowed."""
+    terms = book.charge(record).detail
+    try:
+        return Release(
+            id=release_id,
+            dataset=record.account.name,
+            order=ReleaseOrder.from_json(terms["order"]),
+            max_cells=int(terms.get("max_cells", book.service.settings.max_cells)),
+            standing=Standing.of(record),
+        )
+    except (CoreError, KeyError, TypeError, ValueError):
+        raise NotReady(f"Entry {record.charge_seq} of the ledger holds no order that can be read.") from None
+
+
+def load_synopsis(book: Book, release: Release) -> Synopsis:
+    """The stored synopsis of a published release."""
+    return stored_synopsis(book, release.id, release.standing.digest or "")
+
+
+def stored_synopsis(book: Book, release_id: str, digest: str) -> Synopsis:
+    """A synopsis that has the digest in the ledger; CorruptSynopsis where there is none or another."""
+    # As the driver gives it: whoever edits a row may leave something that is no bytes.
+    query = select(type_coerce(synopses.c.body, NullType())).where(synopses.c.release == release_id)
+    body = book.seen(lambda tx: tx.execute(query).scalar_one_or_none())
+    if body is None:
+        raise CorruptSynopsis(f"The synopsis of release {release_id} is missing from the database.")
     try:
         synopsis = Synopsis.from_bytes(zlib.decompress(body))
-    except (InvalidSynopsis, zlib.error) as error:
-        raise CorruptSynopsis(f"The stored synopsis of release {release.id} cannot be read.") from error
-    if synopsis.digest != release.standing.digest:
-        raise CorruptSynopsis(f"The stored synopsis of release {release.id} does not match the ledger.")
+    except (InvalidSynopsis, TypeError, zlib.error) as error:
+        raise CorruptSynopsis(f"The stored synopsis of release {release_id} cannot be read.") from error
+    if synopsis.digest != digest:
+        raise CorruptSynopsis(f"The stored synopsis of release {release_id} does not match the ledger.")
     return synopsis
 
 
-def _by_idempotency_key(tx: Connection, dataset: str, key: str | None) -> str | None:
-    if key is None:
-        return None
-    query = select(releases.c.id).where(releases.c.dataset == dataset, releases.c.idempotency_key == key)
-    return tx.execute(query).scalar_one_or_none()
+def _release_id(dataset: str, idempotency_key: str | None) -> str:
+    """A new id; with an Idempotency-Key it follows from that, so that the ledger alone knows a repeated order."""
+    if idempotency_key is None:
+        return f"r{secrets.token_hex(8)}"
+    return f"r{sha256(canonical_json([dataset, idempotency_key])).hexdigest()[:16]}"
 
 
 def _same_order(earlier: Release, wanted: ReleaseOrder) -> Release:

@@ -1,10 +1,15 @@
-"""Headers that every reply carries: browsers guess no types, tell other sites nothing, and frame nothing of ours."""
+"""Headers that every reply carries: browsers guess no types, tell other sites nothing, and frame nothing of ours.
+
+What changes is kept by nobody: a reply that says nothing of caches is no-store. Answers and files that never change
+say so themselves.
+"""
 
 from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _ALWAYS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
+_UNKEPT = (b"cache-control", b"no-store")
 # For replies that are no page of ours: a browser that shows one runs nothing in it.
 _NOTHING = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 
@@ -24,8 +29,9 @@ class AddSafetyHeaders:
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message["headers"]
-                own = any(name == _NOTHING[0] for name, _ in headers)
-                message = {**message, "headers": [*headers, *_ALWAYS, *([] if own else [_NOTHING])]}
+                names = {name for name, _ in headers}
+                missing = [header for header in (_NOTHING, _UNKEPT) if header[0] not in names]
+                message = {**message, "headers": [*headers, *_ALWAYS, *missing]}
             await send(message)
 
         await self._app(scope, receive, adding)

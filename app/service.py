@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from app.bounded import Fleeting
 from app.config import Settings
 from app.database import Database
+from app.replay import Replay
 from app.witness import Witness
 from core.randomness import NoiseSource
-
-if TYPE_CHECKING:
-    from app.auth import Principal
 
 
 def utc_now() -> datetime:
@@ -22,17 +18,33 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def timestamp(at: datetime) -> str:
+    """A time in UTC, to the second."""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Settings, database, witness, noise, clock, and the callers seen a moment ago."""
+    """Settings, database, witness, the replay of the ledger, noise, clock, and the service's own secret."""
 
     settings: Settings
     database: Database
     witness: Witness
+    replay: Replay
     noise: NoiseSource
     clock: Callable[[], datetime]
-    principals: Fleeting[Principal]
+    secret: bytes
+    _newest: list[datetime] = field(init=False, default_factory=lambda: [datetime.min.replace(tzinfo=UTC)])
+
+    def today(self) -> str:
+        """The day, in UTC: the finest time that anybody but the curator may see."""
+        return self.clock().strftime("%Y-%m-%d")
 
     def timestamp(self) -> str:
         """Now, to the second, in UTC."""
-        return self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return timestamp(self.clock())
+
+    def newest_time(self) -> datetime:
+        """The latest time that this process has seen: the clock's, unless somebody set the clock back."""
+        self._newest[0] = max(self._newest[0], self.clock())
+        return self._newest[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import uvicorn
 from pydantic import ValidationError
@@ -11,9 +12,10 @@ from app.auth import first_admin_key
 from app.config import Settings
 from app.database import Database
 from app.errors import CannotStart
+from app.http_protocol import LimitedProtocol
 from app.main import make_service
 from app.observability import configure_logging
-from app.startup import database_errors, prepare_data_folder, require_free, serving_alone
+from app.startup import database_errors, prepare_data_folder, require_files, require_free, serving_alone
 
 GRACE_SECONDS = 30  # for requests at work when the service is told to stop; a supervisor should wait longer than this
 
@@ -33,25 +35,38 @@ def serve(settings: Settings, *, host: str, port: int, workers: int, show_key: C
     """Serve until a signal says to stop. The first start hands its admin key to `show_key`, once."""
     configure_logging(settings.log_level)
     require_free(host, port)
+    require_files(settings.max_connections)
     service = make_service(settings)
     with serving_alone(service.database):
         key = first_admin_key(service)
         service.database.dispose()
         if key is not None:
             show_key(key)
-        # No access log: when an upload ends, and how often one is tried, is nobody's business.
         uvicorn.run(
             "app.main:app_from_environment",
             factory=True,
             host=host,
             port=port,
             workers=workers,
-            access_log=False,
-            server_header=False,
-            forwarded_allow_ips=settings.trusted_proxies,
-            log_config=None,
             timeout_graceful_shutdown=GRACE_SECONDS,
+            **server_options(settings),
         )
+
+
+def server_options(settings: Settings) -> dict[str, Any]:
+    """How uvicorn serves rugnik, under `serve` and in the demo.
+
+    No access log: when an upload ends, and how often one is tried, is nobody's business.
+    """
+    return {
+        "access_log": False,
+        "server_header": False,
+        "forwarded_allow_ips": settings.trusted_proxies,
+        "log_config": None,
+        "http": LimitedProtocol,
+        "ws": "none",
+        "limit_concurrency": settings.max_connections,
+    }
 
 
 def migrate(settings: Settings) -> None:

@@ -1,8 +1,9 @@
 """Sessions of the dashboard: a random cookie stands for a key, so that no browser holds the key itself.
 
-The database keeps the cookie's hash, the key's id, and a binding: HMAC(cookie, hash of the key's secret). It opens
-nothing to whoever reads it, works with any number of workers, and a session ends with its key, also with one that was
-set by hand and is another one today. Nothing is remembered in a process, so every end is at once and everywhere.
+A session holds the hash of its key's secret, masked by a pad that only the cookie gives. The ledger has that hash
+hashed again, so a session counts only if whoever began it had the key: a row that somebody else writes, or that was
+given another key or another end, unmasks to something else. The rows open nothing to whoever reads them, work with any
+number of workers, and a session ends with its key, also with one that was set by hand and is another one today.
 """
 
 from __future__ import annotations
@@ -14,47 +15,57 @@ from datetime import timedelta
 from hashlib import sha256
 from urllib.parse import urlsplit
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 from starlette.requests import HTTPConnection
 
 from app.errors import ForgedRequest
-from app.service import Service
+from app.service import Service, timestamp
 from app.tables import sessions
 
 CSRF_HEADER = "X-Rugnik-CSRF"
+_SKEW = timedelta(minutes=5)  # clocks of two machines may differ by so much
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that is known and has not expired: whose key, and the binding to that key's secret."""
+    """A session: whose key it claims, what it knows of that key's secret, and whether it has expired."""
 
     key_id: str
-    binding: str
+    secret_sha256: str
+    ended: bool
 
 
 def start(service: Service, *, key_id: str, secret_sha256: str) -> str:
     """A session for a key that was just proved; the value for the cookie. Expired ones are swept out on the way."""
     token = secrets.token_urlsafe(32)
-    expires = service.clock() + timedelta(minutes=service.settings.session_minutes)
+    now = service.newest_time()
+    expires_at = timestamp(now + timedelta(minutes=service.settings.session_minutes))
     row = {
         "id_sha256": _digest(token),
         "key_id": key_id,
-        "binding": binding(token, secret_sha256),
-        "expires_at": expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "binding": _masked(secret_sha256, token, key_id, expires_at),
+        "expires_at": expires_at,
     }
     with service.database.transaction() as tx:
-        tx.execute(delete(sessions).where(sessions.c.expires_at <= service.timestamp()))
+        tx.execute(delete(sessions).where(sessions.c.expires_at <= timestamp(now)))
         tx.execute(insert(sessions).values(row))
     return token
 
 
-def find(service: Service, token: str) -> Session | None:
-    """The session behind a cookie, unless it has ended."""
-    known = select(sessions).where(sessions.c.id_sha256 == _digest(token), sessions.c.expires_at > service.timestamp())
-    with service.database.read_only() as tx:
-        row = tx.execute(known).mappings().first()
-    return Session(key_id=row["key_id"], binding=row["binding"]) if row is not None else None
+def find(service: Service, tx: Connection, token: str) -> Session | None:
+    """The session behind a cookie, if there is one; it may have ended.
+
+    A clock that was set back revives nothing: the time of this process never goes backwards, a session that was seen
+    ended is deleted by who resumes it, and one that would last longer than a new one began after now, so it has ended.
+    """
+    row = tx.execute(select(sessions).where(sessions.c.id_sha256 == _digest(token))).first()
+    if row is None:
+        return None
+    now = service.newest_time()
+    longest = now + timedelta(minutes=service.settings.session_minutes) + _SKEW
+    ended = not timestamp(now) < row.expires_at <= timestamp(longest)
+    return Session(row.key_id, _masked(row.binding, token, row.key_id, row.expires_at), ended=ended)
 
 
 def end(service: Service, token: str) -> None:
@@ -63,9 +74,17 @@ def end(service: Service, token: str) -> None:
         tx.execute(delete(sessions).where(sessions.c.id_sha256 == _digest(token)))
 
 
-def binding(token: str, secret_sha256: str) -> str:
-    """What only the cookie and the key's secret give together."""
-    return hmac.new(token.encode(), secret_sha256.encode(), sha256).hexdigest()
+def _masked(text: str, token: str, key_id: str, expires_at: str) -> str:
+    """32 bytes in hexadecimal, XORed with a pad from the cookie, the key and the end; the same again unmasks.
+
+    The pad is used once: a cookie belongs to one session. What is no such text unmasks to nothing.
+    """
+    pad = hmac.digest(token.encode("utf-8", "surrogatepass"), f"{key_id} {expires_at}".encode(), "sha256")
+    try:
+        value = bytes.fromhex(text)
+    except (TypeError, ValueError):
+        return ""
+    return bytes(one ^ other for one, other in zip(value, pad, strict=False)).hex()
 
 
 def csrf_token(token: str) -> str:

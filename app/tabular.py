@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from enum import StrEnum
 from io import BytesIO
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from app.spreadsheets import as_text
 from core.queries.marginal import edges_of
 from core.synopsis import Synopsis
 
@@ -78,7 +79,7 @@ def rows(blocks: Iterable[NDArray[np.float64]], names: tuple[str, ...]) -> Itera
         yield pa.RecordBatch.from_arrays(columns, schema=row_schema(names))
 
 
-def written(batches: Iterator[pa.RecordBatch], schema: pa.Schema, form: Format) -> Iterator[bytes]:
+def written(batches: Iterator[pa.RecordBatch], schema: pa.Schema, form: Format) -> Generator[bytes, None, None]:
     """The bytes of a CSV, Parquet or Arrow file, a piece for each batch."""
     sink = BytesIO()
 
@@ -88,6 +89,9 @@ def written(batches: Iterator[pa.RecordBatch], schema: pa.Schema, form: Format) 
         sink.truncate()
         return piece
 
+    if form is Format.CSV:  # attribute names are free text, and people open such a file in a spreadsheet
+        schema = pa.schema([field.with_name(as_text(field.name)) for field in schema])
+        batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in batches)
     with _writer(_Forward(sink), schema, form) as writer:
         for batch in batches:
             writer.write_batch(batch)
@@ -144,7 +148,7 @@ def _writer(sink: _Forward, schema: pa.Schema, form: Format) -> Any:
             return pa.ipc.new_stream(target, schema)
 
 
-def json_rows(blocks: Iterable[NDArray[np.float64]], head: dict[str, Any]) -> Iterator[bytes]:
+def json_rows(blocks: Iterable[NDArray[np.float64]], head: dict[str, Any]) -> Generator[bytes, None, None]:
     """A JSON object with `head`'s fields and the rows last, in pieces."""
     yield orjson.dumps(head)[:-1] + b',"rows":['
     first = True

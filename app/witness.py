@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,23 +33,37 @@ class Witness:
 
     def advance(self, head: Head) -> None:
         """Remember `head`, unless a later one is remembered already. Called once the head is committed."""
+        if head.seq > self.head().seq:  # looked at again under the lock
+            with self.moving_to(head) as move:
+                move()
+
+    @contextmanager
+    def moving_to(self, head: Head) -> Iterator[Callable[[], None]]:
+        """Write `head` beside the witness and give the function that puts it in place; nobody else moves it meanwhile.
+
+        An append enters this before its commit and calls the function after it. What needs room on the disk is so done
+        while the append can still be refused, and a head that was not committed is never witnessed.
+        """
         with self._locked():
-            if head.seq <= self.head().seq:
-                return
             fresh = self.path.with_name(self.path.name + ".new")
             with fresh.open("wb") as file:
                 file.write(canonical_json({"hash": head.hash, "seq": head.seq}) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-            # Its times would tell when the last entry was made, and of a publish only the day is anybody's business.
+            # Its times would tell when the last entry was made, and only the day of that is public.
             day = int(time.time()) // 86_400 * 86_400
             os.utime(fresh, (day, day))
-            fresh.replace(self.path)
-            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            yield lambda: self._replace(fresh, head)
+
+    def _replace(self, fresh: Path, head: Head) -> None:
+        if head.seq <= self.head().seq:
+            return
+        fresh.replace(self.path)
+        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ from bench import (
     coverage,
     dashboard,
     dimensions,
+    fairness,
     kmeans,
     methods,
     noise,
@@ -24,7 +25,20 @@ from bench.report import publish
 
 def main() -> None:
     """Everything, one after the other: timings share the machine with nothing of ours."""
-    modules = (noise, kmeans, counting, uploads, answers, dashboard, paper, methods, realdata, coverage, dimensions)
+    modules = (
+        noise,
+        kmeans,
+        counting,
+        uploads,
+        answers,
+        fairness,
+        dashboard,
+        paper,
+        methods,
+        realdata,
+        coverage,
+        dimensions,
+    )
     publish([section for module in modules for section in module.run()], "report")
 
 

@@ -1,9 +1,13 @@
-"""How often the intervals of cluster centres hold, on data of the model's kind and on others.
+"""How often the intervals of cluster centres hold, on data of the model's kind and on others; and those of moments.
 
-`python -m bench.coverage [--draws 20]`. Level 95 %, three targets: the mean of the gridded rows in the centre's cells
-(`gridded`), that of the rows nearest to the centre (`rows`), and the centre that Lloyd on the rows reaches from the
-answer's (`Lloyd`). `box` is the region against `rows`; `sizes` the numbers of rows in a centre's cells; `noise` the
-mean probability that a cluster is only noise, beside the share that are.
+`python -m bench.coverage [--draws 20]`.
+
+Moments: misses at three levels of 100 times as many releases, from few rows on; `given` are correlations with a value.
+
+Centres: level 95 %, three targets: the mean of the gridded rows in the centre's cells (`gridded`), that of the rows
+nearest to the centre (`rows`), and the centre that Lloyd on the rows reaches from the answer's (`Lloyd`). `box` is the
+region against `rows`; `sizes` the numbers of rows in a centre's cells; `noise` the mean probability that a cluster is
+only noise, beside the share that are.
 """
 
 from __future__ import annotations
@@ -11,7 +15,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
 from multiprocessing import Pool
+from multiprocessing.pool import Pool as PoolOf
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +29,14 @@ from bench.published import Floats, Setting, dataset
 from bench.realsets import real_sets
 from bench.report import Section, publish
 from bench.synopses import released
+from core.budget import NOTHING, Epsilon
 from core.histogram import count
 from core.kmeans import lloyd, nearest
 from core.queries.cluster_certainty import noise_floor
 from core.queries.clustering import labels_of
 from core.queries.clusters import Clusters, find_clusters
+from core.queries.estimates import Estimate, Moments
+from core.queries.moments import moments
 from core.queries.uncertainty import Interval
 from core.records import OutOfRange, take_in
 from core.synopsis import Synopsis
@@ -147,10 +157,69 @@ def _means(points: Floats, weights: Floats, labels: NDArray[np.int64], centres: 
     return np.array([m @ points / m.sum() if m.any() else c for m, c in zip(masses, centres, strict=True)])
 
 
+class Tied(NamedTuple):
+    """Rows of two attributes whose correlation is `tie` / sqrt(1 + tie^2), for a release that buys their number."""
+
+    size: int
+    epsilon: str
+    tie: float
+
+
+LEVELS = (0.95, 0.99, 0.999)
+TIED = (Tied(120, "0.5", 2.0), Tied(120, "2", 5.0), Tied(600, "0.3", 1.0), Tied(600, "1", 0.5), Tied(5000, "1", 5.0))
+
+
+def moment_misses(task: tuple[Tied, int]) -> NDArray[np.int64]:
+    """For each level, of one release: misses of every moment, whether a correlation is given, and whether it misses."""
+    world, seed = task
+    rng = np.random.default_rng(world.size)  # the same rows for every seed
+    x = 0.25 * rng.normal(size=world.size)
+    y = (world.tie * x + 0.25 * rng.normal(size=world.size)) / sqrt(1 + world.tie**2)
+    values = np.clip(np.stack([x, y], axis=1), -1, 1)
+    noise = np.random.default_rng(seed)
+    release = released(values, epsilon=world.epsilon, clusters=4, declared=False, rng=noise)
+    counts = count(take_in(values, release.domain, OutOfRange.CLIP).records, release.grid).cells
+    exact = replace(release, counts=counts, epsilon=Epsilon.parse("100"), size_epsilon=NOTHING)
+    return np.array([_missed(moments(exact, level=level), moments(release, level=level)) for level in LEVELS])
+
+
+def _missed(truth: Moments, found: Moments) -> list[int]:
+    def parts(of: Moments) -> list[Estimate]:
+        one, pair = of.attributes[1], of.pairs[0]
+        return [of.size, one.mean, one.variance, pair.covariance, pair.correlation]
+
+    missed = [
+        int(not holds(one.interval, other.value or 0.0)) for one, other in zip(parts(found), parts(truth), strict=True)
+    ]
+    given = int(found.pairs[0].correlation.value is not None)
+    return [*missed, given, given * missed[-1]]
+
+
+def moments_section(releases: int, pool: PoolOf) -> Section:
+    """How often the intervals of moments miss, beside what their level allows."""
+    rows = []
+    for world in track(TIED, "coverage of moments"):
+        counted = sum(pool.imap_unordered(moment_misses, [(world, seed) for seed in range(releases)], chunksize=16))
+        for level, line in zip(LEVELS, np.asarray(counted).tolist(), strict=True):
+            rows.append(
+                [
+                    f"{world.size}, tie {world.tie}",
+                    world.epsilon,
+                    str(level),
+                    f"{releases * (1 - level):.0f}",
+                    *map(str, line),
+                ]
+            )
+    header = ["rows", "eps", "level", "allowed", "size", "mean", "variance", "covariance", "correlation"]
+    remarks = [f"{releases} releases a line of the same rows; allowed on average."]
+    return Section("Misses of moments", remarks, [*header, "given", "given and missed"], rows)
+
+
 def run(draws: int = 20, processes: int | None = None) -> list[Section]:
     """Coverage of every world at every epsilon; data and noise are drawn anew each time."""
     tasks = [(world, epsilon, seed) for world in WORLDS for epsilon in EPSILONS for seed in range(draws)]
     with Pool(processes or os.cpu_count()) as pool:
+        about_moments = moments_section(100 * draws, pool)
         found = list(track(pool.imap(measure, tasks, chunksize=4), "coverage of centres", total=len(tasks)))
     rows = []
     for start in range(0, len(tasks), draws):
@@ -162,7 +231,7 @@ def run(draws: int = 20, processes: int | None = None) -> list[Section]:
         rows.append([world.name, kind, epsilon, *shares, f"{mean[5]:.2f} / {mean[6]:.2f}", f"{mean[7]:.2f}"])
     remarks = [f"{draws} releases a line, each of other rows where rows are simulated; s.e. between releases."]
     header = ["rows", "kind", "eps", "gridded", "rows", "Lloyd", "box", "sizes", "noise said / found", "width"]
-    return [Section(f"Coverage of centres at {100 * LEVEL:.0f} %, in %", remarks, header, rows)]
+    return [Section(f"Coverage of centres at {100 * LEVEL:.0f} %, in %", remarks, header, rows), about_moments]
 
 
 def main() -> None:

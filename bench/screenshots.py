@@ -17,7 +17,7 @@ from tests.support.server import Server, running_server
 
 DOCS = Path(__file__).parents[1] / "docs"
 SIZE = {"width": 1280, "height": 800}
-TALL = {"width": 1440, "height": 1260}
+TALL = {"width": 1440, "height": 1400}
 _MOST = 200_000  # bytes
 
 

@@ -1,97 +1,31 @@
-"""The ledger as values: entries bound to one another by hash, and the rules that any honest ledger keeps.
+"""The ledger as a chain: each entry bound to the one before it by hash, walked from the first entry on.
 
-An entry's hash is the SHA-256 of its canonical JSON (sorted keys, no spaces, ASCII) without the field `hash`; the field
-`previous` is part of it. Numbers in it are whole, epsilons are strings, so any language agrees on the bytes; for one
-exported line, `jq -cjaS 'del(.hash)' | sha256sum` prints the hash.
+`core.entry` has the entry and its hash, `core.books` the rules that entries keep among themselves.
 """
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from hashlib import sha256
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from core.budget import Epsilon
-from core.canonical import canonical_json
-from core.errors import CoreError
+from core.books import Books
+from core.entry import EMPTY, GENESIS, KEY_KINDS, Head, Kind, LedgerEntry, Stored
 
-GENESIS = "0" * 64
-
-
-class Kind(StrEnum):
-    """What an entry records. Kinds are only ever added, and none changes its meaning."""
-
-    GRANT = "grant"  # epsilon given to a dataset; the first one registers it
-    CHARGE = "charge"  # epsilon spent on an ordered release, before a row is read
-    VOID = "void"  # epsilon given back by an order that was never published
-    PUBLISH = "publish"  # the digest of the synopsis that a charge bought
-    CLOSE = "close"  # no more grants, orders or uploads
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
-    """One line of the ledger. `at` is a UTC time, for `publish` only the day; `detail` holds no floats."""
-
-    seq: int
-    kind: Kind
-    dataset: str
-    release: str | None
-    epsilon: Epsilon
-    actor: str
-    at: str
-    detail: Mapping[str, Any]
-    previous: str
-    hash: str = field(default="")
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry as it is shown, exported and hashed."""
-        return {
-            "seq": self.seq,
-            "kind": self.kind.value,
-            "dataset": self.dataset,
-            "release": self.release,
-            "epsilon": str(self.epsilon),
-            "actor": self.actor,
-            "at": self.at,
-            "detail": self.detail,
-            "previous": self.previous,
-            "hash": self.hash,
-        }
-
-    @classmethod
-    def from_line(cls, line: bytes) -> LedgerEntry | None:
-        """The entry of one exported line; None where the line is not, byte for byte, what `to_json` writes."""
-        try:
-            stored = json.loads(line)
-            entry = cls(**{**stored, "kind": Kind(stored["kind"]), "epsilon": Epsilon.parse(stored["epsilon"])})
-            return entry if canonical_json(entry.to_json()) == line else None
-        except (CoreError, KeyError, RecursionError, TypeError, ValueError):
-            return None
-
-    def entry_hash(self) -> str:
-        """The hash that this entry must carry."""
-        body = self.to_json()
-        del body["hash"]
-        return sha256(canonical_json(body)).hexdigest()
-
-    def sealed(self) -> LedgerEntry:
-        """This entry with its hash."""
-        return replace(self, hash=self.entry_hash())
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The last entry's number and hash: whoever keeps it can tell later that nothing before it was changed."""
-
-    seq: int
-    hash: str
-
-
-EMPTY = Head(seq=0, hash=GENESIS)
+__all__ = [
+    "EMPTY",
+    "GENESIS",
+    "KEY_KINDS",
+    "Books",
+    "Head",
+    "Kind",
+    "LedgerEntry",
+    "Stored",
+    "Verification",
+    "Walk",
+    "verify",
+    "walk",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +43,39 @@ class Verification:
         return self.first_bad is None
 
 
+@dataclass(slots=True)
+class Walk:
+    """The part of a ledger that was verified: its head and its books. It can go on whenever there are more entries."""
+
+    head: Head = EMPTY
+    books: Books = field(default_factory=Books)
+
+    def step(self, stored: Stored | None) -> str | None:
+        """Take in the next entry; a sentence, and nothing else, where it is not good. None: it cannot be read."""
+        if stored is None:
+            return "The entry cannot be read."
+        entry = stored.entry
+        reason = self._unbound(stored) or self.books.post(entry)
+        if reason is None:
+            self.head = Head(seq=entry.seq, hash=entry.hash)
+        return reason
+
+    def _unbound(self, stored: Stored) -> str | None:
+        entry = stored.entry
+        if entry.seq != self.head.seq + 1:
+            return f"Entry {self.head.seq + 1} is missing: the next one is number {entry.seq}."
+        if entry.previous != self.head.hash:
+            return "The entry is not bound to the one before it."
+        if entry.hash != stored.own_hash:
+            return "The entry does not match its hash."
+        return None
+
+    def standing(self, reason: str | None = None) -> Verification:
+        """How far the walk came, and why it did not come further."""
+        bad = None if reason is None else self.head.seq + 1
+        return Verification(entries=self.head.seq, head=self.head, first_bad=bad, reason=reason)
+
+
 def verify(entries: Iterable[LedgerEntry | None]) -> Verification:
     """Walk a whole ledger, oldest first: gapless numbers, unbroken hashes, and no dataset overdrawn at any entry."""
     return deque(walk(entries), maxlen=1).pop()
@@ -117,74 +84,14 @@ def verify(entries: Iterable[LedgerEntry | None]) -> Verification:
 def walk(entries: Iterable[LedgerEntry | None], *, every: int | None = None) -> Iterator[Verification]:
     """Verify step by step: how it stands after each `every` entries, and last, in any case, the outcome.
 
-    None stands for a stored line that cannot even be read as an entry.
+    None stands for a line that cannot even be read as an entry.
     """
-    head, books = EMPTY, _Books()
+    walked = Walk()
     for entry in entries:
-        reason = "The entry cannot be read." if entry is None else _broken(entry, head) or books.post(entry)
-        if entry is None or reason is not None:
-            yield Verification(entries=head.seq, head=head, first_bad=head.seq + 1, reason=reason)
+        reason = walked.step(None if entry is None else Stored(entry, entry.entry_hash()))
+        if reason is not None:
+            yield walked.standing(reason)
             return
-        head = Head(seq=entry.seq, hash=entry.hash)
-        if every is not None and head.seq % every == 0:
-            yield Verification(entries=head.seq, head=head)
-    yield Verification(entries=head.seq, head=head)
-
-
-def _broken(entry: LedgerEntry, head: Head) -> str | None:
-    if entry.seq != head.seq + 1:
-        return f"Entry {head.seq + 1} is missing: the next one is number {entry.seq}."
-    if entry.previous != head.hash:
-        return "The entry is not bound to the one before it."
-    if entry.hash != entry.entry_hash():
-        return "The entry does not match its hash."
-    return None
-
-
-@dataclass(slots=True)
-class _Books:
-    """Balances and states as a replay gives them: what a correct service would have refused shows up here."""
-
-    remaining: dict[str, int] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)
-    ordered: dict[str, tuple[str, int]] = field(default_factory=dict)
-    ended: set[str] = field(default_factory=set)
-
-    def post(self, entry: LedgerEntry) -> str | None:
-        """Take in one entry; a sentence where it breaks a rule."""
-        dataset = entry.dataset
-        if dataset in self.closed and entry.kind is not Kind.VOID:
-            return "The dataset was closed before."
-        if entry.kind is not Kind.GRANT and dataset not in self.remaining:
-            return "The dataset has no grant before this entry."
-        match entry.kind:
-            case Kind.GRANT:
-                self.remaining[dataset] = self.remaining.get(dataset, 0) + entry.epsilon.nano
-                return None
-            case Kind.CLOSE:
-                self.closed.add(dataset)
-                return None
-            case Kind.CHARGE:
-                return self._charge(entry)
-            case Kind.PUBLISH | Kind.VOID:
-                return self._end(entry)
-
-    def _charge(self, entry: LedgerEntry) -> str | None:
-        if entry.release is None or entry.release in self.ordered or entry.release in self.ended:
-            return "A charge needs a release of its own."
-        if entry.epsilon.nano > self.remaining[entry.dataset]:
-            return "The charge exceeds what the dataset had left."
-        self.remaining[entry.dataset] -= entry.epsilon.nano
-        self.ordered[entry.release] = (entry.dataset, entry.epsilon.nano)
-        return None
-
-    def _end(self, entry: LedgerEntry) -> str | None:
-        charged = self.ordered.pop(entry.release or "", None)
-        if charged is None or charged[0] != entry.dataset:
-            return "The release is not an order of this dataset that is still open."
-        self.ended.add(entry.release or "")
-        if entry.kind is Kind.VOID:
-            if entry.epsilon.nano != charged[1]:
-                return "A void gives back exactly what was charged."
-            self.remaining[entry.dataset] += charged[1]
-        return None
+        if every is not None and walked.head.seq % every == 0:
+            yield walked.standing()
+    yield walked.standing()

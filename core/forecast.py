@@ -86,6 +86,11 @@ def _warnings(plan: Plan, low: float, high: float) -> Iterator[str]:
             f"of at least {plan.threshold} are released. Clusters, rows and marginals keep their use, but a count over "
             "a small range may miss rows. Choose fewer attributes, or raise the limit on cells, for every cell."
         )
+        if isinstance(order.size, DeclaredSize):
+            yield (
+                "A declared size bounds nothing, and cells that are not listed may hold rows: intervals will be very "
+                "wide. Estimate the size, and the noisy count that it buys makes them narrow."
+            )
     if m < plan.wanted:
         yield f"The limit on cells allows {m} per axis where the rule wants {plan.wanted}: answers will be coarser."
     if m > plan.wanted:

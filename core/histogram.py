@@ -52,6 +52,7 @@ class Counts:
 
 
 _MERGE_AT = 2**20  # cells that wait to be merged: a few batches, so that a merge is worth its while
+_ADD_AT = 2**16  # cells that are added at once: about a millisecond
 
 
 class OccupiedCounts:
@@ -81,7 +82,8 @@ class OccupiedCounts:
         numbers = np.concatenate([self._numbers, np.ones(self._waiting_cells, dtype=np.int64)])
         self._cells, place = np.unique(cells, return_inverse=True)
         merged = np.zeros(len(self._cells), dtype=np.int64)
-        np.add.at(merged, place, numbers)
+        for start in range(0, len(place), _ADD_AT):  # in slices, because other threads stand still during add.at
+            np.add.at(merged, place[start : start + _ADD_AT], numbers[start : start + _ADD_AT])
         self._numbers = merged
         self._waiting, self._waiting_cells = [], 0
 

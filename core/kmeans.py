@@ -13,11 +13,14 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from core.checkpoint import Checkpoint, carry_on
+
 Floats = NDArray[np.float64]
 _MAX_ITERATIONS = 300
 _SCREENING_STEPS, _FINISHED = 3, 3
 _MOST_WORK = 5 * 10**8  # distances along an axis
 _IN_CACHE = 2**13  # distances at once: many points are taken in parts, several times as fast
+IN_MEMORY = 2**18  # labels or distances held at once: a step on more points is taken in blocks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +32,15 @@ class Clustering:
     inertia: float
 
 
-def kmeans(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np.random.Generator) -> Clustering:
+def kmeans(
+    points: Floats,
+    weights: Floats,
+    k: int,
+    *,
+    restarts: int,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = carry_on,
+) -> Clustering:
     """The best of `restarts` runs of Lloyd from k-means++ starts, by the weighted objective.
 
     All runs take three steps, which tell well enough which of them lead far: the best three are finished. Finishing all
@@ -38,10 +49,11 @@ def kmeans(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np.ra
     """
     heavy = weights > 0
     points, weights = np.asfortranarray(points[heavy]), weights[heavy]  # one coordinate after the other
-    starts = plus_plus(points, weights, k, restarts=restarts, rng=rng)
-    begun = lloyd(points, weights, starts, iterations=_SCREENING_STEPS)
+    starts = plus_plus(points, weights, k, restarts=restarts, rng=rng, checkpoint=checkpoint)
+    begun = lloyd(points, weights, starts, iterations=_SCREENING_STEPS, checkpoint=checkpoint)
     inertias = (nearest(points, begun)[1] * weights).sum(axis=1)
-    centres = lloyd(points, weights, begun[np.argsort(inertias, kind="stable")[:_FINISHED]])
+    promising = np.argsort(inertias, kind="stable")[:_FINISHED]
+    centres = lloyd(points, weights, begun[promising], checkpoint=checkpoint)
     labels, distances = nearest(points, centres)
     inertias = (distances * weights).sum(axis=1)
     best = int(np.argmin(inertias))
@@ -49,7 +61,15 @@ def kmeans(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np.ra
     return Clustering(centres=centres[best], sizes=sizes, inertia=float(inertias[best]))
 
 
-def plus_plus(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np.random.Generator) -> Floats:
+def plus_plus(
+    points: Floats,
+    weights: Floats,
+    k: int,
+    *,
+    restarts: int,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = carry_on,
+) -> Floats:
     """Greedy k-means++ (Arthur and Vassilvitskii 2007), weighted: (restarts, k, d) starting centres.
 
     Each further centre is the best of 2 + floor(ln k) points drawn in proportion to weight x squared distance.
@@ -61,6 +81,7 @@ def plus_plus(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np
     distances = _squared_distances(points, centres[:, 0])
     rows = np.arange(restarts)
     for i in range(1, k):
+        checkpoint()
         candidates = _draw(distances * weights, trials, rng)
         offered = _squared_distances(points, points[candidates].reshape(-1, d)).reshape(restarts, trials, n)
         np.minimum(offered, distances[:, None], out=offered)
@@ -70,28 +91,68 @@ def plus_plus(points: Floats, weights: Floats, k: int, *, restarts: int, rng: np
     return centres
 
 
-def lloyd(points: Floats, weights: Floats, centres: Floats, *, iterations: int = _MAX_ITERATIONS) -> Floats:
-    """Lloyd's algorithm on (restarts, k, d) centres, each restart until its assignment stands still.
+def lloyd(
+    points: Floats,
+    weights: Floats,
+    centres: Floats,
+    *,
+    iterations: int = _MAX_ITERATIONS,
+    checkpoint: Checkpoint = carry_on,
+) -> Floats:
+    """Lloyd's algorithm on (restarts, k, d) centres, each restart until its centres stand still.
 
     On large inputs it ends after as many steps as take some seconds, if not before.
     Points (n, d) and weights (n,) are those of all restarts; with one more axis in front, each restart has its own.
     A centre that attracts no weight stays where it is.
     """
     centres = centres.copy()
-    n, shared = points.shape[-2], points.ndim == 2
-    iterations = min(iterations, 3 + _MOST_WORK // (n * max(1, centres.size)))
+    n = points.shape[-2]
+    iterations = min(iterations, steps_allowed(n, centres.size))
     weights = np.broadcast_to(weights, (len(centres), n))
     active = np.arange(len(centres))
-    previous = np.full((len(centres), n), -1, dtype=np.int64)
     for _ in range(iterations):
-        labels, _distances = nearest(points if shared else points[active], centres[active])
-        moved = (labels != previous).any(axis=1)
-        active, labels = active[moved], labels[moved]
+        old = centres[active]
+        new = _step(points, weights, active, old, checkpoint)
+        moved = (new != old).any(axis=(1, 2))
+        centres[active] = new
+        active = active[moved]
         if not len(active):
             break
-        centres[active] = _means(points if shared else points[active], weights[active], labels, centres[active])
-        previous = labels
     return centres
+
+
+def steps_allowed(points: int, numbers: int) -> int:
+    """How many steps Lloyd may take on so many points with centres of so many numbers in all."""
+    return min(_MAX_ITERATIONS, 3 + _MOST_WORK // (points * max(1, numbers)))
+
+
+def _step(
+    points: Floats, weights: Floats, active: NDArray[np.int64], centres: Floats, checkpoint: Checkpoint
+) -> Floats:
+    """The weighted mean of the points nearest to each centre; the old centre where their weight is not positive.
+
+    `centres` are those of the `active` restarts. Points are taken in blocks. The sums of the blocks before stand in
+    front of a block's own terms, so that terms are added in the same order, and rounded in the same way, as without
+    blocks.
+    """
+    restarts, k, d = centres.shape
+    n, block = points.shape[-2], max(1, IN_MEMORY // restarts)
+    bins = np.arange(restarts * k)
+    totals = np.zeros((1 + d, restarts * k))
+    for start in range(0, n, block):
+        checkpoint()
+        part = slice(start, start + block)
+        some = points[part] if points.ndim == 2 else points[:, part][active]
+        mass = weights[:, part][active]
+        labels, _distances = nearest(some, centres)
+        keys = np.concatenate([bins, (labels + k * np.arange(restarts)[:, None]).ravel()])
+        for i, total in enumerate(totals):
+            terms = mass if i == 0 else mass * some[..., i - 1]
+            totals[i] = np.bincount(keys, weights=np.concatenate([total, terms.ravel()]))
+    weight, *sums = totals.reshape(1 + d, restarts, k)
+    held = weight > 0
+    means: Floats = np.stack(sums, axis=-1) / np.where(held, weight, 1.0)[..., None]
+    return np.where(held[..., None], means, centres)
 
 
 def nearest(points: Floats, centres: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -112,21 +173,6 @@ def _nearest(points: Floats, centres: Floats) -> tuple[NDArray[np.int64], Floats
         np.maximum(labels, i * (distance < best), out=labels)  # no label is above i yet; faster than a mask
         np.minimum(best, distance, out=best)
     return labels, best
-
-
-def _means(points: Floats, weights: Floats, labels: NDArray[np.int64], centres: Floats) -> Floats:
-    """The weighted mean of the points of each label; the old centre where their weight is not positive."""
-    restarts, k, d = centres.shape
-    keys = (labels + k * np.arange(restarts)[:, None]).ravel()
-
-    def total(values: Floats) -> Floats:
-        totals = np.bincount(keys, weights=values.ravel(), minlength=restarts * k)
-        return totals.astype(np.float64, copy=False).reshape(restarts, k)
-
-    weight = total(weights)
-    sums = np.stack([total(weights * points[..., axis]) for axis in range(d)], axis=-1)
-    held = weight > 0
-    return np.where(held[..., None], sums / np.where(held, weight, 1.0)[..., None], centres)
 
 
 def _squared_distances(points: Floats, centre: Floats) -> Floats:

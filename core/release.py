@@ -1,6 +1,6 @@
-"""release(counts, plan, …) -> Synopsis: the one bridge from private to public.
+"""draw(rows, order, …) -> Synopsis: the one bridge from private to public.
 
-The claim: what the two functions here return for one order is epsilon-DP under adding or removing one record, with
+The claim: what `draw` returns for one order is epsilon-DP under adding or removing one record, with
 epsilon = order.epsilon. The proof, with the function that each step names:
 
 1. Each row becomes at most one record, by itself (`core.records.take_in`), and each record raises one cell by one
@@ -13,19 +13,53 @@ epsilon = order.epsilon. The proof, with the function that each step names:
    what remains without drawing the rest, with exactly that law.
 5. Sequential composition, with a second step that depends on the output of the first, adds the two:
    size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.plan.Order`).
+6. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
+   begins (`app.releases.publish`: a ledger entry of kind `draw`, committed). After that the charge is neither given
+   back nor used for a second call, so a draw that a crash left on a disk is paid for as well.
 """
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from core.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
 from core.noise import discrete_laplace
-from core.plan import DeclaredSize, Order, Plan
+from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange
 from core.survivors import Wholes, survivors
 from core.synopsis import Synopsis
+
+
+class Rows(Protocol):
+    """The records of one upload, read to the last row. Private: `draw` alone makes something public of them."""
+
+    def __len__(self) -> int: ...
+
+    def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
+        """Exact records per cell of the planned grid."""
+
+
+def draw(
+    rows: Rows,
+    order: Order,
+    noise: NoiseSource,
+    *,
+    max_cells: int,
+    domain: Domain,
+    out_of_range: OutOfRange,
+    dataset: str,
+    release_id: str,
+) -> Synopsis:
+    """Steps 2 to 4 of the proof: the noisy size if the order buys one, the grid, the noisy counts."""
+    size = None if isinstance(order.size, DeclaredSize) else noisy_size(len(rows), order, noise)
+    plan = make_plan(order, max_cells=max_cells, noisy_size=size)
+    counts = rows.count_on(plan)
+    return release(
+        counts, plan, noise, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id
+    )
 
 
 def noisy_size(size: int, order: Order, noise: NoiseSource) -> int:

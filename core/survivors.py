@@ -39,15 +39,16 @@ EXPECTED_FALSE_CELLS = 5  # empty cells that survive, on average: fewer lose sma
 
 
 def least_threshold(cell_count: int, epsilon: Epsilon) -> int:
-    """The least whole T with M P(Z >= T) <= EXPECTED_FALSE_CELLS, from public numbers only.
+    """The least whole T >= 1 with M P(Z >= T) <= EXPECTED_FALSE_CELLS, from public numbers only.
 
-    At least twice what noise that is positive has on average, which `core.queries.listed` needs to bound counts; that
-    matters for small grids alone. Floats do here: any T is private, this one only has to be about right, and it is
-    published with the cells.
+    T = 1 where hardly any noise is left: then every cell that holds a row is listed. Above 1, T - 1 is at least twice
+    p / (1 - p), the mean of geometric noise: the bounds on counts of `core.queries.listed` need more than once, and a
+    little room. That matters for small grids alone. Floats do here: any T is private, this one only has to be about
+    right, and it is published with the cells.
     """
     e = float(epsilon)
-    excess = log(cell_count) - log(EXPECTED_FALSE_CELLS) - log1p(exp(-e))
-    return max(ceil(excess / e), ceil(2.0 / expm1(e)) + 2)
+    few_false = ceil((log(cell_count) - log(EXPECTED_FALSE_CELLS) - log1p(exp(-e))) / e)
+    return 1 if few_false <= 1 else max(few_false, ceil(2.0 / expm1(e)) + 1)
 
 
 def survivors(
@@ -60,7 +61,10 @@ def survivors(
     noisy = counts + discrete_laplace(len(counts), epsilon, noise)
     kept = noisy >= threshold
     found = _successes(cell_count, threshold, epsilon, noise)
-    empty = found[~np.isin(found, occupied)]
+    # Both ascend, so a binary search tells which are occupied. np.isin would hash every occupied cell, and every other
+    # thread of the process would stand still meanwhile.
+    is_occupied = np.searchsorted(occupied, found, side="right") > np.searchsorted(occupied, found)
+    empty = found[~is_occupied]
     values = threshold + geometric(len(empty), epsilon, noise)
     cells = np.concatenate([occupied[kept], empty])
     order = np.argsort(cells)

@@ -23,18 +23,20 @@ async def count(
     request: Request,
     caller: Asker,
     release_id: ReleaseId,
-    where: Annotated[
-        wire.Where | None, Query(description="attribute:lower..upper, either bound may be left out; repeat for more.")
-    ] = None,
+    where: Annotated[wire.Where | None, Query(description=f"{wire.WHERE} Repeat for more.")] = None,
     level: Level = 0.95,
+    snap: Annotated[
+        bool,
+        Query(description="Move both ends of each range to the nearest cell edge, so that no cell is cut."),
+    ] = False,
 ) -> Response:
-    """Count the rows in a box: a raw sum with the interval of its noise."""
-    return await answer(request, caller, release_id, questions.ask_count(where or [], level))
+    """Count the rows in a box: a raw sum, with the interval of its whole error and the parts of that error."""
+    return await answer(request, caller, release_id, questions.ask_count(where or [], level, snap))
 
 
 @router.post("/counts", responses=documented(wire.CountsReply), response_class=Response)
 async def counts(request: Request, caller: Asker, release_id: ReleaseId, body: wire.CountsBody) -> Response:
-    """Count the rows in up to 10,000 boxes at once."""
+    """Count the rows in up to 10,000 boxes at once, each with the interval of its whole error."""
     question = questions.ask_counts(body.boxes, body.level, body.simultaneous)
     return await fresh_answer(request, caller, release_id, question)
 

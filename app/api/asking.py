@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
-import anyio
 from anyio import to_thread
 from fastapi import Query, Request, Response
 
 from app.answers import Answers, Published, Question
 from app.api.negotiation import has_already, negotiate
+from app.api.streaming import while_connected
 from app.auth import Principal
+from app.lanes import Lanes
 from app.problems import declared
+from app.schemas import answers as wire
 from app.tabular import Format
 from core.errors import InvalidQuery
 
-Level = Annotated[float, Query(gt=0, lt=1, description="The probability that an interval is to hold with.")]
+Level = Annotated[wire.Level, Query()]
 Seed = Annotated[int, Query(ge=0, lt=2**63, description="A public seed: the same seed gives the same answer.")]
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
-AT_WORK = anyio.CapacityLimiter(4)  # answers worked out at once: arithmetic, so more threads would only take turns
 
 
 def documented(model: type[Any], *statuses: int, files: tuple[Format, ...] = ()) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a question for the OpenAPI document."""
     content = {form.media_type: {"schema": {"type": "string", "format": "binary"}} for form in files}
-    known = declared(404, 406, *statuses)
+    known = declared(404, 406, 429, *statuses)
     return known | {200: {"model": model, "content": content}, 304: {"description": "You have it already."}}
 
 
@@ -56,14 +58,30 @@ async def answer(request: Request, caller: Principal, release_id: str, question:
         return Response(status_code=304, headers=headers)
     body = answers.body_here(key)
     if body is None:
-        body = await to_thread.run_sync(answers.body, key, published, question, limiter=AT_WORK)
-    response = Response(body, media_type="application/json", headers=headers)
-    request.app.state.hot_answers.keep(request, published.dataset, response)
-    return response
+        body = await while_connected(request.receive, _worked_out(request, caller, key, published, question))
+    request.app.state.hot_answers.keep(request, published.dataset, key, headers)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+async def _worked_out(request: Request, caller: Principal, key: str, published: Published, question: Question) -> bytes:
+    """In the quick lane where the answer is stored or quick, else in the long one."""
+    answers: Answers = request.app.state.answers
+    lanes: Lanes = request.app.state.lanes
+    body = await lanes.run(lanes.quick, caller.id, key, partial(answers.quick_body, key, published, question))
+    if body is not None:
+        return body
+    return await lanes.run(lanes.long, caller.id, key, partial(answers.body, key, published, question))
 
 
 async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
     """The answer to a POST: worked out and not kept."""
     answers, published = await published_release(request, caller, release_id)
-    body = await to_thread.run_sync(answers.work_out, published, question, limiter=AT_WORK)
-    return Response(body, media_type="application/json")
+    lanes: Lanes = request.app.state.lanes
+
+    async def work_out() -> bytes:
+        name = object()  # nobody else asks for the same
+        quick = await lanes.run(lanes.quick, caller.id, name, lambda _: answers.is_quick(published, question))
+        lane = lanes.quick if quick else lanes.long
+        return await lanes.run(lane, caller.id, name, partial(answers.work_out, published, question))
+
+    return Response(await while_connected(request.receive, work_out()), media_type="application/json")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
 from app import datasets
 from app.auth import Admin, Anyone, Curator, CurrentService
+from app.paging import Limit, page
 from app.problems import declared
 from app.schemas.base import NO_CONTROL
 from app.schemas.datasets import DatasetBody, DatasetList, DatasetReply, GrantBody
@@ -33,9 +34,16 @@ def register(service: CurrentService, caller: Curator, body: DatasetBody) -> Dat
 
 
 @router.get("", responses=declared())
-def list_datasets(service: CurrentService, caller: Anyone) -> DatasetList:
-    """List the datasets that this key may see, with their budgets; to an analyst, published releases only."""
-    return DatasetList(datasets=[DatasetReply.of(dataset) for dataset in datasets.list_all(service, caller)])
+def list_datasets(
+    service: CurrentService,
+    caller: Anyone,
+    after: Annotated[str, Query(max_length=64, pattern=NO_CONTROL, description="Datasets after this name.")] = "",
+    limit: Limit = 100,
+) -> DatasetList:
+    """List the datasets that this key may see, by name, with budgets; to an analyst, published releases only."""
+    listed = datasets.list_all(service, caller, after=after, limit=limit + 1)
+    shown, following = page(listed, [dataset.name for dataset in listed], limit)
+    return DatasetList(datasets=[DatasetReply.of(dataset) for dataset in shown], next=following)
 
 
 @router.get("/{name}", responses=declared(404))

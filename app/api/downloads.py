@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from math import expm1, log
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import StreamingResponse
 
 from app import tabular
 from app.answers import Prepared, Question
 from app.api.asking import FOR_EVER, Level, Seed, answer, documented, published_release
 from app.api.negotiation import has_already, negotiate
 from app.api.releases import ReleaseId
+from app.api.streaming import Pieces, Stream
 from app.auth import Asker, CurrentService, Principal
 from app.schemas import answers as wire
 from app.schemas.orders import GridReply
 from app.tabular import Format
+from core.checkpoint import Checkpoint
 from core.errors import InvalidQuery
 from core.noise import MECHANISM, standard_deviation, tail_radius
 from core.queries.marginal import edges_of
 from core.queries.synthetic import synthetic_rows
+from core.queries.uncertainty import alpha_of, alpha_of_each
 from core.synopsis import Synopsis
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
@@ -41,9 +41,9 @@ async def synopsis(
     chosen = negotiate(request, form, _SYNOPSIS_FORMS)
     if chosen is Format.JSON:
         return await answer(request, caller, release_id, Question("synopsis", {"level": level}, _synopsis_json(level)))
-    question = Question("synopsis", {"format": chosen.value}, lambda _: {})
+    question = Question("synopsis", {"format": chosen.value}, _in_pieces)
 
-    def pieces(prepared: Prepared) -> Iterator[bytes]:
+    def pieces(prepared: Prepared) -> Pieces:
         found = prepared.synopsis
         return tabular.written(tabular.cells(found), tabular.cell_schema(found), chosen)
 
@@ -65,11 +65,11 @@ async def rows(
     if count > most:
         raise InvalidQuery(f"At most {most:,} synthetic rows are drawn at once (RUGNIK_MAX_SYNTHETIC_ROWS).")
     chosen = negotiate(request, form, _ROW_FORMS)
-    question = Question("rows", {"count": count, "seed": seed, "format": chosen.value}, lambda _: {})
+    question = Question("rows", {"count": count, "seed": seed, "format": chosen.value}, _in_pieces)
 
-    def pieces(prepared: Prepared) -> Iterator[bytes]:
+    def pieces(prepared: Prepared) -> Pieces:
         names = prepared.synopsis.domain.names
-        blocks = synthetic_rows(prepared.synopsis, count, seed)
+        blocks = synthetic_rows(prepared.synopsis, count, seed, prepared.cumulative)
         if chosen is Format.JSON:
             return tabular.json_rows(blocks, {**question.envelope(prepared), "attributes": list(names)})
         return tabular.written(tabular.rows(blocks, names), tabular.row_schema(names), chosen)
@@ -83,20 +83,24 @@ async def _file(
     release_id: str,
     question: Question,
     form: Format,
-    pieces: Callable[[Prepared], Iterator[bytes]],
+    pieces: Callable[[Prepared], Pieces],
 ) -> Response:
     """A large answer in pieces, with the ETag of its question; 304 where the client has it."""
     answers, published = await published_release(request, caller, release_id)
     headers = {"ETag": f'"{question.key(published)}"', **FOR_EVER}
     if has_already(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    prepared = await to_thread.run_sync(answers.prepared, published)
     headers["Content-Disposition"] = f'attachment; filename="{published.release}-{question.name}.{form.value}"'
-    return StreamingResponse(pieces(prepared), media_type=form.media_type, headers=headers)
+    return Stream(caller, lambda: pieces(answers.prepared(published)), media_type=form.media_type, headers=headers)
 
 
-def _synopsis_json(level: float) -> Callable[[Prepared], Mapping[str, Any]]:
-    def answer(prepared: Prepared) -> Mapping[str, Any]:
+def _in_pieces(_prepared: Prepared, _checkpoint: Checkpoint) -> Mapping[str, Any]:
+    """The answer of a question that is answered by a stream."""
+    return {}
+
+
+def _synopsis_json(level: float) -> Callable[[Prepared, Checkpoint], Mapping[str, Any]]:
+    def answer(prepared: Prepared, _checkpoint: Checkpoint) -> Mapping[str, Any]:
         found = prepared.synopsis
         grid = found.grid
         return {
@@ -126,6 +130,6 @@ def _synopsis_json(level: float) -> Callable[[Prepared], Mapping[str, Any]]:
 def _reach(synopsis: Synopsis, level: float) -> Mapping[str, float]:
     """How far one cell is off, and all of them; a listed cell was chosen for its noise, so for it only the latter."""
     epsilon, cells = synopsis.histogram_epsilon, synopsis.grid.cell_count
-    together = tail_radius(epsilon, probability=-expm1(log(level) / cells))
-    each = tail_radius(epsilon, probability=1.0 - level) if synopsis.cells is None else together
+    together = tail_radius(epsilon, probability=alpha_of_each(level, cells))
+    each = tail_radius(epsilon, probability=alpha_of(level)) if synopsis.cells is None else together
     return {"level": level, "each": each, "all": together}

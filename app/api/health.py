@@ -8,13 +8,12 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
-from sqlalchemy.exc import SQLAlchemyError
 
-from app import ledger
 from app.auth import Credentials, CurrentService, Role, authenticate
-from app.errors import NotAllowed, NotAuthenticated, NotReady
+from app.errors import NotAllowed, NotAuthenticated
 from app.observability import Metrics
 from app.problems import declared
+from app.readiness import require_ready
 
 router = APIRouter(tags=["health"])
 
@@ -32,17 +31,9 @@ async def healthz() -> HealthReply:
 
 
 @router.get("/readyz", responses=declared())
-def readyz(service: CurrentService) -> HealthReply:
-    """Tell whether the database is reached and migrated and agrees with the witness."""
-    try:
-        pending = service.database.pending_migrations()
-        witnessed = pending or ledger.agrees_with_witness(service)
-    except SQLAlchemyError:
-        raise NotReady("The database is not reached.") from None
-    if pending:
-        raise NotReady("The database is not migrated: run 'rugnik migrate'.")
-    if not witnessed:
-        raise NotReady("The witness file cannot be written, or saw another ledger than this one.")
+async def readyz(service: CurrentService) -> HealthReply:
+    """Tell whether the database is reached and migrated, agrees with the witness, and folders can be written to."""
+    await require_ready(service)
     return HealthReply(status="ok")
 
 
@@ -54,16 +45,19 @@ def readyz(service: CurrentService) -> HealthReply:
 )
 def metrics(request: Request, service: CurrentService, credentials: Credentials) -> Response:
     """Counters of this worker, for an admin key or the metrics key."""
-    _require_metrics_key(service, credentials)
+    _require_metrics_key(request, service, credentials)
     collected: Metrics = request.app.state.metrics
     return Response(generate_latest(collected.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def _require_metrics_key(service: CurrentService, credentials: Credentials) -> None:
+def _require_metrics_key(request: Request, service: CurrentService, credentials: Credentials) -> None:
     if credentials is None:
         raise NotAuthenticated
     own = service.settings.metrics_key
     if own is not None and hmac.compare_digest(own.get_secret_value().encode(), credentials.credentials.encode()):
         return
-    if authenticate(service, credentials.credentials).role is not Role.ADMIN:
+    caller = authenticate(service, credentials.credentials)
+    request.state.principal = caller
+    if caller.role is not Role.ADMIN:
         raise NotAllowed("This takes an admin key or the metrics key.")
+    caller.require_unlimited()  # counters tell of every dataset

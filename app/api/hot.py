@@ -1,54 +1,72 @@
 """Answers that were given before, given again without the way through routing, validation and threads.
 
 An answer to a GET never changes, so its bytes can be kept under the request line that asked for them. What can change
-is who may ask: the caller behind the key is looked up each time among those seen in the last seconds, and a caller who
-is not among them, or may not see the dataset, goes the long way like everybody else.
+is who may ask: the key is looked up each time in the replay of the ledger, and where that is some seconds old, or the
+caller may not see the dataset, the request goes the long way like any other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.auth import ASKERS, Principal, token_digest
-from app.bounded import Bounded
+from app.answers import LINES_SHARE, Answers
+from app.auth import ASKERS, Principal, believed
+from app.bounded import LruCache
 from app.service import Service
 
-_LARGEST = 2**20  # bytes; larger answers are dominated by their transfer
+_LONGEST_LINE = 2048  # characters; longer request lines are not remembered
+_OVERHEAD = 1024  # bytes of a remembered line beside its own
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Where the answer to a request line is, and whom it may be given to."""
+
+    dataset: str
+    route: Any
+    key: str
+    headers: Mapping[str, str]
 
 
 class HotAnswers:
-    """The memory of answers by request line; one per application."""
+    """The answer's key by request line; one per application. The bodies themselves are kept by Answers, once."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, answers: Answers) -> None:
         self.service = service
-        self._kept: Bounded[tuple[str, Any, Response]] = Bounded(
-            service.settings.answer_memory_bytes, weigh=lambda kept: len(kept[2].body) + 1024
+        self.answers = answers
+        self._kept: LruCache[_Kept] = LruCache(
+            service.settings.answer_memory_bytes // LINES_SHARE, weigh=lambda line, _: len(line) + _OVERHEAD
         )
 
-    def keep(self, request: Request, dataset: str, response: Response) -> None:
+    def keep(self, request: Request, dataset: str, key: str, headers: Mapping[str, str]) -> None:
         """Remember a 200 answer to a GET about a dataset."""
-        if len(response.body) <= _LARGEST:
-            self._kept.get(_line(request.scope), lambda: (dataset, request.scope["route"], response))
+        line = _line(request.scope)
+        if len(line) <= _LONGEST_LINE:
+            self._kept.put(line, _Kept(dataset, request.scope["route"], key, headers))
 
     def find(self, scope: Scope) -> Response | None:
-        """The answer to this request line, if this caller may have it."""
+        """The answer to this request line, if it is in memory and this caller may have it."""
         kept = self._kept.peek(_line(scope))
         if kept is None:
             return None
-        dataset, route, response = kept
         caller = self._caller(scope)
-        if caller is None or caller.role not in ASKERS or not caller.may_see(dataset):
+        if caller is None or caller.role not in ASKERS or not caller.may_see(kept.dataset):
             return None
-        scope["route"] = route
-        scope.setdefault("state", {})["principal"] = caller.id
-        return response
+        body = self.answers.body_here(kept.key)
+        if body is None:
+            return None
+        scope["route"] = kept.route
+        scope.setdefault("state", {})["principal"] = caller
+        return Response(body, media_type="application/json", headers=dict(kept.headers))
 
     def _caller(self, scope: Scope) -> Principal | None:
         scheme, _, token = _header(scope, b"authorization").partition(" ")
-        return self.service.principals.get(token_digest(token)) if scheme.lower() == "bearer" else None
+        return believed(self.service, token) if scheme.lower() == "bearer" else None
 
 
 class AnswerFromMemory:

@@ -5,26 +5,32 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from app import audit, datasets, ledger
+from app import audit, datasets, ledger, verification
+from app.api.streaming import Pieces, Stream, while_connected
 from app.auth import Auditor, CurrentService, LedgerReader, Principal
 from app.errors import NotAcceptable
+from app.lanes import Lanes
 from app.problems import declared
 from app.schemas.base import NO_CONTROL
 from app.schemas.ledger import EntryReply, HeadReply, LedgerPage, VerificationReply
 from app.service import Service
+from app.spreadsheets import as_text
 from app.tabular import Format
 from core.canonical import canonical_json
-from core.chain import Kind
+from core.chain import Kind, LedgerEntry
 
 router = APIRouter(prefix="/v1/ledger", tags=["ledger"])
 
 NDJSON = "application/x-ndjson"
+_LINES_AT_ONCE = 500
 
 
 @router.get("", responses=declared(404))
@@ -43,7 +49,9 @@ def read(
     if dataset is not None:
         names = frozenset({datasets.get(service, caller, dataset).name})
     with service.database.read_only() as tx:
-        found = ledger.page(tx, datasets=names, kind=kind, after=after, limit=limit + 1)
+        found = ledger.page(
+            tx, datasets=names, about_keys=caller.sees_whole_ledger, kind=kind, after=after, limit=limit + 1
+        )
     more = len(found) > limit
     shown = found[:limit]
     return LedgerPage(entries=[EntryReply.of(entry) for entry in shown], next=shown[-1].seq if more else None)
@@ -57,29 +65,32 @@ def head(service: CurrentService, caller: Auditor) -> HeadReply:
         return HeadReply.of(ledger.head(tx))
 
 
-@router.get("/verify", responses=declared())
-def verify(service: CurrentService, caller: Auditor) -> VerificationReply:
-    """Walk the whole chain: hashes, numbers, balances, and the witness."""
+@router.get("/verify", responses=declared(429))
+async def verify(request: Request, service: CurrentService, caller: Auditor) -> VerificationReply:
+    """Walk the whole chain: hashes, numbers, balances; every synopsis against its digest and its order; the witness."""
     caller.require_unlimited()
-    return VerificationReply.of(ledger.verify_all(service))
+    lanes: Lanes = request.app.state.lanes
+    walk = ("verify", service.replay.head)  # who asks while it goes on, and of the same ledger, shares it
+    work = partial(verification.verify_all, service)
+    return VerificationReply.of(await while_connected(request.receive, lanes.run(lanes.long, caller.id, walk, work)))
 
 
 @router.post(
     "/verifications",
     response_class=StreamingResponse,
-    responses=declared()
+    responses=declared(429)
     | {200: {"content": {NDJSON: {"schema": {"type": "string"}}}, "description": "One step a line, the outcome last."}},
 )
 def verify_on_record(service: CurrentService, caller: Auditor) -> StreamingResponse:
     """Walk the whole chain step by step, and record who did and what came of it; the last line is as of /verify."""
     caller.require_unlimited()
-    return StreamingResponse(_steps(service, caller), media_type=NDJSON)
+    return Stream(caller, lambda: _steps(service, caller), media_type=NDJSON)
 
 
 @router.get(
     "/export",
     response_class=StreamingResponse,
-    responses=declared(406)
+    responses=declared(406, 429)
     | {
         200: {
             "content": {media: {"schema": {"type": "string"}} for media in (NDJSON, Format.CSV.media_type)},
@@ -100,29 +111,39 @@ def export(
         raise NotAcceptable(list(_EXPORTS))
     media_type, lines = _EXPORTS[form]
     headers = {"Content-Disposition": f'attachment; filename="ledger.{form}"'}
-    return StreamingResponse(lines(service), media_type=media_type, headers=headers)
+    return Stream(caller, lambda: lines(service), media_type=media_type, headers=headers)
 
 
-def _steps(service: Service, caller: Principal) -> Iterator[bytes]:
+def _steps(service: Service, caller: Principal) -> Pieces:
     with service.database.read_only() as tx:
         total = ledger.head(tx).seq
     for step in audit.verify_on_record(service, caller):
         yield orjson.dumps(VerificationReply.of(step).model_dump() | {"total": total}) + b"\n"
 
 
-def _lines(service: Service) -> Iterator[bytes]:
-    with service.database.read_only() as tx:
-        for entry in ledger.entries(tx):
-            yield canonical_json(entry.to_json()) + b"\n"
+def _lines(service: Service) -> Pieces:
+    entries = _exported(service)
+    while some := list(islice(entries, _LINES_AT_ONCE)):
+        yield b"".join(canonical_json(entry.to_json()) + b"\n" for entry in some)
 
 
-def _csv(service: Service) -> Iterator[str]:
+def _csv(service: Service) -> Pieces:
     names = list(EntryReply.model_fields)
-    yield _csv_line(names)
-    with service.database.read_only() as tx:
-        for entry in ledger.entries(tx):
+    yield _csv_line(names).encode()
+    entries = _exported(service)
+    while some := list(islice(entries, _LINES_AT_ONCE)):
+        lines = []
+        for entry in some:
             fields = entry.to_json() | {"detail": canonical_json(entry.detail).decode()}
-            yield _csv_line([_tame(str(fields[name] or "")) for name in names])
+            lines.append(_csv_line([as_text(str(fields[name] or "")) for name in names]))
+        yield "".join(lines).encode()
+
+
+def _exported(service: Service) -> Iterator[LedgerEntry]:
+    """The entries up to the head that the ledger has now: one consistent ledger, however long taking it away takes."""
+    with service.database.read_only() as tx:
+        last = ledger.head(tx)
+    return ledger.entries_until(service, last)
 
 
 def _csv_line(fields: list[str]) -> str:
@@ -131,12 +152,7 @@ def _csv_line(fields: list[str]) -> str:
     return line.getvalue()
 
 
-def _tame(text: str) -> str:
-    """Spreadsheets run a cell that begins like a formula; names of keys and reasons of grants are free text."""
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t"} else text
-
-
-_EXPORTS: dict[str, tuple[str, Callable[[Service], Iterator[bytes] | Iterator[str]]]] = {
+_EXPORTS: dict[str, tuple[str, Callable[[Service], Pieces]]] = {
     "ndjson": (NDJSON, _lines),
     "csv": (Format.CSV.media_type, _csv),
 }

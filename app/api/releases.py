@@ -32,7 +32,7 @@ IdempotencyKey = Annotated[
 @router.post("/datasets/{name}/plans", responses=declared(404))
 def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -> PlanReply:
     """See what an order would give, for no epsilon and without any data."""
-    domain = datasets.get(service, caller, name).domain
+    domain = datasets.get_domain(service, caller, name)
     order = body.to_order(domain, max_cells=service.settings.max_cells)
     return PlanReply.of(order, releases.plan(service, caller, name, order))
 
@@ -42,7 +42,7 @@ def order(
     service: CurrentService, caller: Curator, name: Name, body: OrderBody, idempotency_key: IdempotencyKey = None
 ) -> ReleaseReply:
     """Order a release: its epsilon is charged now, before any row is read."""
-    wanted = body.to_order(datasets.get(service, caller, name).domain)
+    wanted = body.to_order(datasets.get_domain(service, caller, name))
     release = releases.order(service, caller, name, wanted, idempotency_key=idempotency_key)
     return ReleaseReply.of(*releases.get(service, caller, release.id))
 
@@ -55,7 +55,7 @@ def get_release(service: CurrentService, caller: Anyone, release_id: ReleaseId) 
 
 @router.delete("/releases/{release_id}", responses=declared(404, 409))
 def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> ReleaseReply:
-    """Void an order that was never published: its epsilon comes back."""
+    """Void an order for which no noise was drawn: its epsilon comes back."""
     return ReleaseReply.of(releases.void(service, caller, release_id), None)
 
 
@@ -65,5 +65,5 @@ def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> Rel
     openapi_extra={"requestBody": {"required": True, "content": upload_media()}},
 )
 async def upload(request: Request, service: CurrentService, caller: Curator, release_id: ReleaseId) -> PublishedReply:
-    """Upload the rows: they become a noisy histogram and are gone. A failed try may be repeated for nothing."""
+    """Upload the rows: they become a noisy histogram and are gone. A try that fails before noise is drawn is free."""
     return PublishedReply.after(await receive_upload(request, service, caller, release_id))

@@ -54,29 +54,41 @@ def _show(
 def count(
     release: Release,
     where: Annotated[
-        list[str] | None, typer.Option("--where", "-w", help="attribute:lower..upper; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            "--where",
+            "-w",
+            help="attribute:lower..upper, half-open: lower is in the range, upper is not, unless it is the attribute's "
+            "upper bound. Repeat for more.",
+        ),
     ] = None,
+    snap: Annotated[
+        bool, typer.Option("--snap", help="Move the ends to the nearest cell edges, so that no cell is cut.")
+    ] = False,
     level: Level = 0.95,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
-    """Count the rows in a box, with the interval of its noise.
+    """Count the rows in a box, with the interval of its whole error: noise and cut cells together.
 
     \b
     Example:
       rugnik query count bike-trips --where hour:7..9 --where x:..4
     """
     with connect(url, key) as client:
-        found = client.count(release_id(client, release), where or [], level=level)
-    ends = (found.discretisation.low, found.discretisation.high)
-    row = (found.count, found.interval.low, found.interval.high, *ends)
-    _show(found, ("count", "noise low", "noise high", "without cut cells", "with cut cells"), [row], as_json, output)
-    if not as_json and output is None and {found.count, *ends} != {found.count}:
-        low, high = sorted(ends)  # noisy, so that either can be the smaller one
-        between = f"between {low:,.0f} and {high:,.0f}"
-        note(f"The box cuts cells of the grid: the count lies {between}, give or take the noise.")
+        answer = client.count(release_id(client, release), where or [], level=level, snap=snap)
+    whole, noise, cells = answer.interval, answer.noise, answer.discretisation
+    row = (answer.count, whole.low, whole.high, noise.low, noise.high, cells.low, cells.high)
+    columns = ("count", "low", "high", "noise low", "noise high", "without cut cells", "with cut cells")
+    _show(answer, columns, [row], as_json, output)
+    if as_json or output is not None:
+        return
+    cut = "noise and cut cells together" if cells.low != cells.high else "the box cuts no cell"
+    note(f"Between {round(whole.low):,} and {round(whole.high):,} rows with {100 * level:g} % probability: {cut}.")
+    for name, ends in (answer.snapped or {}).items():
+        note(f"{name} was counted from {ends.low:.6g} to {ends.high:.6g}, the nearest cell edges.")
 
 
 @query.command()

@@ -194,6 +194,7 @@ def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> N
     import uvicorn
 
     from app.main import create_app
+    from app.serving import server_options
 
     class Announcing(uvicorn.Server):
         """Tells how to look at it once it answers."""
@@ -203,8 +204,8 @@ def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> N
             await super().startup(sockets)
             typer.echo(_banner(prepared))
 
-    config: dict[str, Any] = {"access_log": False, "server_header": False, "log_config": None}
-    server = Announcing(uvicorn.Config(create_app(settings), timeout_graceful_shutdown=5, **config))
+    options = server_options(settings)
+    server = Announcing(uvicorn.Config(create_app(settings), timeout_graceful_shutdown=5, **options))
     with suppress(KeyboardInterrupt):  # uvicorn stops everything in order and then hands the signal on
         server.run(sockets=[listener])
     note("The demo has stopped. Run it again to go on with the same data.")
@@ -237,7 +238,7 @@ In another terminal:
 
   {shlex.quote(str(python))} -c "import os; from app.client import Client
 rugnik = Client(os.environ['RUGNIK_URL'], os.environ['ANALYST'])
-print(rugnik.count(os.environ['RELEASE'], {{'hour': (7, 9)}}).interval)"
+print(rugnik.count(os.environ['RELEASE'], {{'hour': (7, 9)}}))"
 
 Ctrl-C stops it.
 """

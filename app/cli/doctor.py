@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 GOOD, DOUBTFUL, BAD = "ok", "look", "mend"
 _SLACK = timedelta(minutes=5)
+_ENDS = ("", "-wal", "-shm")  # the files of a SQLite database
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check database, migrations, witness, entropy, permissions, clock and disk of the service that would run here.
+    """Check database, witness, ledger, entropy, permissions, clock and disk of the service that would run here.
 
     Ends with 1 where something must be mended. Uses the same RUGNIK_…
     variables as `rugnik serve`; with --data-dir, that folder's own database
@@ -54,9 +55,11 @@ def doctor(
       RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
       rugnik doctor --data-dir rugnik-data-demo
     """
+    from app.observability import configure_logging
     from app.serving import read_settings
 
     settings = read_settings()
+    configure_logging(settings.log_level)  # to standard error: standard output is for the findings
     findings = list(examine(settings if data_dir is None else _of_folder(settings, data_dir)))
     if as_json:
         show_json([asdict(finding) for finding in findings])
@@ -86,6 +89,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _folder(settings: Settings) -> Finding:
+    from app.startup import open_to_others
+
     folder = settings.data_dir
     if settings.database_url is not None and not folder.exists():
         return Finding("data folder", GOOD, "not used: the database is elsewhere")
@@ -93,32 +98,39 @@ def _folder(settings: Settings) -> Finding:
         return Finding("data folder", DOUBTFUL, f"{folder} is not there yet", "the first 'rugnik serve' makes it")
     if not os.access(folder, os.W_OK | os.X_OK):
         return Finding("data folder", BAD, f"{folder} cannot be written to", f"chown it to this user: {os.getuid()}")
-    if _open_to_others(folder):
+    if open_to_others(folder):
         return Finding("data folder", BAD, f"{folder} is open to other users", f"chmod 700 {folder}")
     return Finding("data folder", GOOD, f"{folder} is yours alone")
 
 
 def _secrets(settings: Settings) -> Iterator[Finding]:
     """Files that hold a key, or that whoever can write them could reset a budget with."""
+    from app.startup import open_to_others
+
     for path in sorted(settings.data_dir.glob("*.env")):
-        if _open_to_others(path):
+        if open_to_others(path):
             yield Finding("key file", BAD, f"{path} is open to other users", f"chmod 600 {path}")
         else:
             yield Finding("key file", GOOD, f"{path} is yours alone")
+    if settings.url.get_backend_name() == "sqlite":
+        database = settings.url.database
+        readable = [path for path in (Path(f"{database}{end}") for end in _ENDS) if open_to_others(path)]
+        if readable:
+            listed = " ".join(map(str, readable))
+            yield Finding("database", BAD, f"{listed}: open to other users", f"chmod 600 {listed}")
     folder = settings.secrets_dir
     if folder is not None:
         # A container wants its secrets readable; then it is the folder that keeps others out.
-        if _open_to_others(folder) and any(_open_to_others(path) for path in folder.glob("rugnik_*")):
+        if open_to_others(folder) and any(open_to_others(path) for path in folder.glob("rugnik_*")):
             yield Finding("secrets", BAD, f"{folder} has secrets that other users can read", f"chmod 700 {folder}")
         else:
             yield Finding("secrets", GOOD, f"{folder} is closed to other users")
+    secret = settings.secret_path
+    if secret.exists() and open_to_others(secret):
+        yield Finding("secret", BAD, f"{secret} is open to other users", f"chmod 600 {secret}")
     witness = settings.witness_path
     if witness.exists() and witness.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         yield Finding("witness", BAD, f"{witness} can be written by other users", f"chmod 600 {witness}")
-
-
-def _open_to_others(path: Path) -> bool:
-    return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -148,6 +160,7 @@ def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
         return
     yield Finding("migrations", GOOD, "up to date")
     yield _witness(settings, database)
+    yield _chain(database)
     yield _clock(database)
 
 
@@ -180,14 +193,28 @@ def _witness(settings: Settings, database: Database) -> Finding:
     return Finding("witness", GOOD, f"agrees with the ledger at entry {seen.seq}")
 
 
+def _chain(database: Database) -> Finding:
+    """Every entry from the first on, as a start walks them."""
+    from app.errors import LedgerBroken
+    from app.replay import Replay
+
+    replay = Replay(database)
+    try:
+        replay.refresh()
+    except LedgerBroken as error:
+        where = f"not good from entry {error.outcome.first_bad} on: {error.outcome.reason}"
+        return Finding("ledger", BAD, where, "put the newest good copy of the database in place")
+    return Finding("ledger", GOOD, f"all {replay.head.seq} entries hold")
+
+
 def _clock(database: Database) -> Finding:
-    """No time server is asked: the newest entry is in the past, or the clock is wrong, then or now."""
-    from app.ledger import newest_time
+    """No time server is asked: the newest entry is of today or before, or the clock is wrong, then or now."""
+    from app.ledger import newest_day
 
     with database.read_only() as tx:
-        newest = newest_time(tx)
+        newest = newest_day(tx)
     now = datetime.now(UTC)
-    if newest is not None and datetime.fromisoformat(newest) > now + _SLACK:
+    if newest is not None and newest > f"{now + _SLACK:%Y-%m-%d}":
         return Finding(
             "clock", BAD, f"it is {now:%Y-%m-%d %H:%M} UTC here, and the ledger is ahead", "set the clock: timedatectl"
         )

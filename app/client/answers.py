@@ -33,42 +33,72 @@ class Ends(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval(Ends):
-    """low to high, which covers what the counts would have said without noise, with probability `level` or more."""
+    """low to high, which covers the noise with probability `level` or more; of a count or a quantile, the grid too."""
 
     level: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Noise(Ends):
+    """low to high covers what the count would be without noise, cut cells by their share; `sd` is the noise's."""
+
+    sd: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Count(Answer):
-    """A range count; `discretisation` is the count without, and with, all of the cells that the range cuts."""
+    """A range count. `interval` covers the number of rows in the box: noise and cut cells together.
+
+    Its parts: `noise` at the same level, and `discretisation`, the count without, and with, all of the cells that the
+    box cuts. `snapped` has the edges that each range was moved to, where that was asked for.
+    """
 
     count: float
     interval: Interval
-    noise_sd: float
+    noise: Noise
     discretisation: Ends
+    snapped: Mapping[str, Ends] | None = None
+
+    def __repr__(self) -> str:
+        whole = f"{_span(self.interval)} rows at level {self.interval.level:g}, about {round(self.count):,}"
+        cut, noise = _span(self.discretisation), _span(self.noise)
+        return f"Count({whole}; noise alone: {noise}; without and with cut cells: {cut})"
+
+
+def _span(ends: Ends) -> str:
+    return f"{round(ends.low):,} to {round(ends.high):,}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManyEnds(Reply):
-    """`discretisation` for each box."""
+    """low and high for each box."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ManyNoises(ManyEnds):
+    """The interval and the standard deviation of the noise of each box."""
+
+    sd: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counts(Answer):
-    """Range counts, one entry per box in each tuple."""
+    """Range counts, one entry per box in each tuple; low to high covers noise and cut cells together."""
 
     counts: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    noise_sd: tuple[float, ...]
+    noise: ManyNoises
     discretisation: ManyEnds
 
     def to_pandas(self) -> Any:
-        """One row per box, in the order asked."""
-        return frame({"count": self.counts, "low": self.low, "high": self.high, "noise_sd": self.noise_sd})
+        """One row per box, in the order asked: the interval of the whole error first, then its parts."""
+        parts = {"noise_low": self.noise.low, "noise_high": self.noise.high, "noise_sd": self.noise.sd}
+        cut = {"without_cut_cells": self.discretisation.low, "with_cut_cells": self.discretisation.high}
+        return frame({"count": self.counts, "low": self.low, "high": self.high} | parts | cut)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

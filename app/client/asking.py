@@ -17,14 +17,18 @@ Box = Mapping[str, Range] | Iterable[str]
 class Asking(Connected):
     """Stage 2: what is asked of a synopsis, by the id of its release. `level` is 0.95 where it is not given."""
 
-    def count(self, release: str, where: Box = (), *, level: float | None = None) -> Count:
-        """Count the rows in a box: `{"age": (30, 50), "income": (None, 2000)}`, or `["age:30..50"]`."""
-        return Count.of(self._ask(release, "count", where=ranges(where), level=level))
+    def count(self, release: str, where: Box = (), *, level: float | None = None, snap: bool = False) -> Count:
+        """Count the rows in a box: `{"age": (30, 50), "income": (None, 2000)}`, or `["age:30..50"]`.
+
+        A range is half-open: (30, 50) holds 30 and not 50, unless 50 is the upper bound of age. With `snap` both ends
+        of each range move to the nearest cell edge, so that the box cuts no cell; `snapped` has those edges.
+        """
+        return Count.of(self._ask(release, "count", where=ranges(where), level=level, snap=snap or None))
 
     def counts(
         self, release: str, boxes: Iterable[Box], *, level: float | None = None, simultaneous: bool = False
     ) -> Counts:
-        """Count the rows in up to 10,000 boxes at once."""
+        """Count the rows in up to 10,000 boxes at once; ranges are half-open, as for `count`."""
         body = _given(boxes=[ranges(box) for box in boxes], level=level, simultaneous=simultaneous)
         return Counts.of(self._post(release, "counts", body))
 
@@ -114,7 +118,7 @@ class Asking(Connected):
 
 
 def ranges(where: Box) -> list[str]:
-    """A box as the service spells it: attribute:lower..upper, an open end left out."""
+    """A box as the service spells it: attribute:lower..upper for [lower, upper), an open end left out."""
     if not isinstance(where, Mapping):
         return [where] if isinstance(where, str) else list(where)
     return [f"{name}:{_end(lower)}..{_end(upper)}" for name, (lower, upper) in where.items()]

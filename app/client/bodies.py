@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.client.errors import UnfitSource
+from app.client.frames import batches, selected
 
 CSV = "text/csv"
 NDJSON = "application/x-ndjson"
@@ -33,7 +34,6 @@ Progress = Callable[[int, int | None], object]  # bytes of the source that are s
 
 _PIECE = 2**18
 _GZIP_WBITS = 31
-_BATCH_ROWS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def body_of(source: Any, *, media_type: str | None, columns: Sequence[str] = ())
         return _of_bytes(source, _required(media_type))
     if hasattr(source, "read"):
         return _of_file(source, media_type)
-    return _of_frame(_selected(source, columns), media_type or ARROW)
+    return _of_frame(selected(source, columns), media_type or ARROW, columns)
 
 
 def metered(body: Body, progress: Progress) -> Body:
@@ -155,15 +155,7 @@ def _required(media_type: str | None, what: str = "these bytes") -> str:
     return media_type
 
 
-def _selected(table: Any, columns: Sequence[str]) -> Any:
-    """The needed columns alone: less to send, and nothing leaves that is not used. Left whole where one is missing."""
-    names: Any = getattr(table, "column_names" if hasattr(table, "column_names") else "columns", ())
-    if not columns or any(name not in list(names) for name in columns):
-        return table
-    return table.select(list(columns)) if hasattr(table, "select") else table[list(columns)]
-
-
-def _of_frame(table: Any, media_type: str) -> Body:
+def _of_frame(table: Any, media_type: str, columns: Sequence[str]) -> Body:
     one_shot = hasattr(table, "read_next_batch") or hasattr(table, "__next__")
     if not hasattr(table, "__arrow_c_stream__"):
         raise UnfitSource("Give a path, a binary file, bytes, or a pandas, polars or pyarrow table.")
@@ -172,28 +164,18 @@ def _of_frame(table: Any, media_type: str) -> Body:
     except ImportError:
         return _without_pyarrow(table)
     if media_type == PARQUET:
-        return _of_bytes(_parquet(pa, table), PARQUET)
+        return _of_bytes(_parquet(batches(pa, table, columns)), PARQUET)
     if media_type != ARROW:
         raise UnfitSource("A table in memory is sent as an Arrow stream or as Parquet.")
-    return Body(ARROW, lambda: _arrow_pieces(pa, table), replayable=not one_shot)
+    return Body(ARROW, lambda: _arrow_pieces(pa, batches(pa, table, columns)), replayable=not one_shot)
 
 
-def _batches(pa: Any, table: Any) -> Any:
-    try:
-        return pa.RecordBatchReader.from_stream(table)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, TypeError):
-        pass  # raised below, outside: what pyarrow says quotes the value it stumbled over
-    raise UnfitSource("The table has a column that holds more than one kind of value: make the columns numbers.")
-
-
-def _arrow_pieces(pa: Any, table: Any) -> Iterator[bytes]:
-    batches = _batches(pa, table)
+def _arrow_pieces(pa: Any, reader: Any) -> Iterator[bytes]:
     sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, batches.schema) as writer:
-        for batch in batches:
-            for start in range(0, batch.num_rows, _BATCH_ROWS):
-                writer.write_batch(batch.slice(start, _BATCH_ROWS))
-                yield _drained(sink)
+    with pa.ipc.new_stream(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            yield _drained(sink)
     yield _drained(sink)
 
 
@@ -204,23 +186,21 @@ def _drained(sink: io.BytesIO) -> bytes:
     return data
 
 
-def _parquet(pa: Any, table: Any) -> bytes:
+def _parquet(reader: Any) -> bytes:
     from pyarrow.parquet import write_table  # noqa: PLC0415 - pyarrow is there, or this was not reached
 
     sink = io.BytesIO()
-    write_table(_batches(pa, table).read_all(), sink, row_group_size=2**20)
+    write_table(reader.read_all(), sink, row_group_size=2**20)
     return sink.getvalue()
 
 
 def _without_pyarrow(table: Any) -> Body:
-    """polars writes Arrow streams by itself, pandas writes CSV."""
-    if hasattr(table, "write_ipc_stream"):
-        sink = io.BytesIO()
-        table.write_ipc_stream(sink)
-        return _of_bytes(sink.getvalue(), ARROW)
-    if hasattr(table, "to_csv"):
-        return _of_bytes(table.to_csv(index=False).encode(), CSV)
-    raise UnfitSource("Sending this table needs pyarrow: pip install pyarrow.")
+    """polars and pandas write CSV by themselves, in which the service judges each value."""
+    write = getattr(table, "write_csv", None)
+    if write is None and not hasattr(table, "to_csv"):
+        raise UnfitSource("Sending this table needs pyarrow: pip install pyarrow.")
+    text = write() if write is not None else table.to_csv(index=False)
+    return _of_bytes(text.encode(), CSV)
 
 
 def _deflated(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -8,6 +8,8 @@ from urllib.parse import quote
 from app.client.errors import UnexpectedReply
 from app.client.transport import Transport
 
+_PAGE = 100  # entries of a list in one reply
+
 
 class Connected:
     """Something that speaks to one service."""
@@ -21,12 +23,18 @@ class Connected:
         return self._transport.json(method, path, repeatable=safe, **options)
 
     def _listed(self, path: str, name: str) -> list[Any]:
-        """The list under one name in a reply."""
-        found = self._json("GET", path)
-        listed = found.get(name) if isinstance(found, dict) else None
-        if not isinstance(listed, list):
-            raise UnexpectedReply(f"The answer has no list of {name}. Is this rugnik's address?")
-        return listed
+        """The list under one name in a reply and in the pages that follow it."""
+        entries: list[Any] = []
+        after: str | None = None
+        while True:
+            reply = self._json("GET", path, params={"limit": _PAGE, "after": after})
+            listed = reply.get(name) if isinstance(reply, dict) else None
+            if not isinstance(listed, list):
+                raise UnexpectedReply(f"The answer has no list of {name}. Is this rugnik's address?")
+            entries += listed
+            before, after = after, reply.get("next")
+            if after is None or after == before:
+                return entries
 
 
 def quoted(part: str) -> str:

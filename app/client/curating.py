@@ -18,6 +18,7 @@ from app.client.transport import decoded, may_pass, never_sent
 
 Epsilon = str | int | float | Decimal
 Bounds = Mapping[str, tuple[float, float]] | Iterable[Mapping[str, Any]]
+_SETTLING_SECONDS = 30  # the service stores a drawn synopsis at once, unless its database is away
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0, read=3600.0)  # the reply comes when every row is counted
 
 
@@ -27,7 +28,7 @@ class Terms(TypedDict, total=False):
     attributes     some of the dataset's attributes; all without it
     declared       the number of rows, if that is public anyway: a statement of yours, never read off a file
     estimate       the share of epsilon that buys a noisy number of rows instead, such as "0.05"
-    guess          about how many rows there are, for the plan's predictions alone
+    guess          about how many rows there are, for the plan's predictions alone; an order leaves it out
     rule           "rugnik" or "eugkm"
     out_of_range   "clip" or "drop"
     """
@@ -102,7 +103,7 @@ class Curating(Connected):
         return Release.of(self._json("GET", f"/v1/releases/{quoted(release)}"))
 
     def void(self, release: str) -> Release:
-        """Void an order that was never published: its epsilon comes back."""
+        """Void an order for which no noise was drawn: its epsilon comes back."""
         return Release.of(self._json("DELETE", f"/v1/releases/{quoted(release)}"))
 
     def upload(
@@ -121,7 +122,8 @@ class Curating(Connected):
 
         A release that is not waiting for rows is refused before any is sent. A try that fails on the way is followed by
         a look at the release: if it is published, it is returned without `ingest`, because that reply is lost; if it is
-        still ordered and the source can be read again, so it is.
+        still ordered and the source can be read again, so it is. If noise was drawn and the synopsis is not stored, it
+        is waited for; if it does not come, ReleaseEnded with `state` "burnt" says that the epsilon is spent.
         """
         standing = self.release(release)
         if standing.state != "ordered":
@@ -154,20 +156,36 @@ class Curating(Connected):
         if never_sent(error):
             return None
         if isinstance(error, ReleaseEnded):  # on a second try: the first one got through after all
-            return self.release(release) if again and error.state == "published" else None
-        if not may_pass(error):
+            if not again or error.state == "void":
+                return None
+        elif not may_pass(error):
             return None
-        standing = self.release(release)
+        standing = self._settled(release)
+        if standing.state == "burnt":
+            raise _ended(standing) from error
         return standing if standing.state == "published" else None
+
+    def _settled(self, release: str) -> Release:
+        """The release; while noise is drawn and nothing is stored yet, a while later."""
+        standing = self.release(release)
+        for _ in range(_SETTLING_SECONDS):
+            if standing.state != "burnt":
+                break
+            self._transport.retries.sleep(1.0)
+            standing = self.release(release)
+        return standing
 
 
 def _ended(standing: Release) -> ReleaseEnded:
     """What the service would say to an upload, said without sending it."""
+    detail = f"The release is {standing.state}; only an ordered release can be uploaded to or voided."
+    if standing.state == "burnt":
+        detail += " Noise was drawn for it and no synopsis is stored: its epsilon is spent, and a new order is needed."
     return ReleaseEnded(
         type=PREFIX + ReleaseEnded.type,
         status=409,
         title="The release is no longer open",
-        detail=f"The release is {standing.state}; only an ordered release can be uploaded to or voided.",
+        detail=detail,
         fields={"state": standing.state, "synopsis": standing.raw.get("synopsis")},
     )
 

@@ -49,6 +49,8 @@ def _convert(kind: Any, value: Any) -> Any:
         return None if value is None else _convert(inner[0], value)
     if origin is tuple and isinstance(value, list):
         return tuple(_convert(get_args(kind)[0], part) for part in value)
+    if origin is Mapping and isinstance(value, Mapping):
+        return {name: _convert(get_args(kind)[1], part) for name, part in value.items()}
     if isinstance(kind, type) and issubclass(kind, Reply):
         return kind.of(value)
     return value

@@ -13,12 +13,15 @@ RugnikError
     ├── NotFound            404  nothing by that name that this key may see
     ├── MethodNotAllowed    405  an address that is asked in another way
     ├── NotAcceptable       406  an answer in a form that is not offered
+    ├── TooSlow             408  a body that came too slowly; it may be sent again
     ├── NameTaken           409  names of datasets are never reused
     ├── DatasetClosed       409  no more grants, orders or uploads
-    ├── ReleaseEnded        409  the release is published or void: state, synopsis
+    ├── ReleaseEnded        409  the release is burnt, published or void: state, synopsis
     ├── InsufficientBudget  409  requested, remaining
+    ├── QuotaReached        409  as many as the service takes: limit, setting
     ├── TooLarge            413  allowed, setting
     ├── UnsupportedMedia    415  an upload of a kind that is not read
+    ├── MisdirectedRequest  421  the service does not answer to the name in this address
     ├── Invalid             422  the request makes no sense to the service
     │   ├── InvalidRequest        fields that are missing, unknown or of the wrong kind: errors
     │   ├── InvalidEpsilon        not a decimal string with at most nine places
@@ -29,12 +32,17 @@ RugnikError
     │   ├── BudgetTooLarge        limit, setting
     │   ├── IdempotencyConflict   the key belongs to another order
     │   ├── UnfitColumns          columns
-    │   └── UnreadableUpload      not a file of the stated kind, or a damaged one
+    │   ├── UnreadableUpload      not a file of the stated kind, or a damaged one
+    │   └── TooMuchWork           seconds, allowed, setting
+    ├── TooManyRequests     429  this key has as much at work as one key may; retry_after
+    ├── HeadTooLarge        431  a request line and header fields that are too large
     ├── Unavailable         503  later, perhaps
     │   ├── NotReady              the service cannot work as it is
-    │   ├── Busy                  as many uploads as it takes at once
+    │   ├── Busy                  as much as it takes at once
     │   ├── SpoolFailure          the upload could not be held
+    │   ├── PublishDelayed        noise is drawn, and its synopsis is not stored yet
     │   └── DatabaseUnavailable   gone, locked or too busy
+    ├── CorruptSynopsis     503  the stored synopsis is not the one that was published
     └── InternalError       500  the service failed; its log has the details
 """
 
@@ -135,6 +143,12 @@ class NotAcceptable(Problem):
     type = "not-acceptable"
 
 
+class TooSlow(Problem):
+    """The body came too slowly: a matter of the network. Nothing was drawn, and it may be sent again."""
+
+    type = "too-slow"
+
+
 class NameTaken(Problem):
     """A dataset of that name exists."""
 
@@ -148,13 +162,13 @@ class DatasetClosed(Problem):
 
 
 class ReleaseEnded(Problem):
-    """The release is published or void."""
+    """The release is burnt, published or void."""
 
     type = "release-ended"
 
     @property
     def state(self) -> str | None:
-        """Where the release stands: published or void."""
+        """Where the release stands: burnt, published or void."""
         return self.fields.get("state")
 
     @property
@@ -179,6 +193,12 @@ class InsufficientBudget(Problem):
         return self.fields.get("remaining")
 
 
+class QuotaReached(Problem):
+    """As many datasets, open orders or keys as the service takes: `limit` and `setting` are in `fields`."""
+
+    type = "quota-reached"
+
+
 class TooLarge(Problem):
     """A cap is exceeded: `allowed`, and the `setting` that raises it, are in `fields`."""
 
@@ -189,6 +209,12 @@ class UnsupportedMedia(Problem):
     """An upload of a kind that is not read."""
 
     type = "unsupported-media-type"
+
+
+class MisdirectedRequest(Problem):
+    """The service does not answer to the name in this address."""
+
+    type = "misdirected-request"
 
 
 class Invalid(Problem):
@@ -265,8 +291,32 @@ class UnreadableUpload(Invalid):
     type = "unreadable-upload"
 
 
+class TooMuchWork(Invalid):
+    """The answer would take too long: `seconds`, `allowed` and `setting` are in `fields`."""
+
+    type = "too-much-work"
+
+
+class TooManyRequests(Problem):
+    """This key has as much at work as one key may; a GET is repeated after `retry_after` seconds."""
+
+    type = "too-many-requests"
+
+
+class HeadTooLarge(Problem):
+    """The request line and the header fields are too large."""
+
+    type = "head-too-large"
+
+
 class Unavailable(Problem):
     """Later, perhaps."""
+
+
+class CorruptSynopsis(Problem):
+    """The stored synopsis is not the one that was published; the detail names the release."""
+
+    type = "corrupt-synopsis"
 
 
 class NotReady(Unavailable):
@@ -276,7 +326,7 @@ class NotReady(Unavailable):
 
 
 class Busy(Unavailable):
-    """As many uploads as the service takes at once."""
+    """As much as the service, or one key, may have at once."""
 
     type = "busy"
 
@@ -285,6 +335,12 @@ class SpoolFailure(Unavailable):
     """The upload could not be held."""
 
     type = "spool-failure"
+
+
+class PublishDelayed(Unavailable):
+    """Noise is drawn, and its synopsis is not stored yet: the service goes on trying."""
+
+    type = "publish-delayed"
 
 
 class DatabaseUnavailable(Unavailable):

@@ -36,7 +36,7 @@ class SynopsisReference(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSummary(Reply):
-    """A release in the listing of its dataset: ordered, published or void."""
+    """A release in the listing of its dataset: ordered, burnt, published or void."""
 
     id: str
     state: str
@@ -179,11 +179,11 @@ class NewKey(Key):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry(Reply):
-    """One line of the ledger; its JSON in `raw` is what was hashed."""
+    """One line of the ledger; its JSON in `raw` is what was hashed. Entries about keys have no dataset."""
 
     seq: int
     kind: str
-    dataset: str
+    dataset: str | None
     release: str | None
     epsilon: str
     actor: str

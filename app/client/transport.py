@@ -16,7 +16,7 @@ import httpx
 
 from app.client.errors import NotReached, Problem, RugnikError, UnexpectedReply, problem_of
 
-_LATER = (429, 502, 503, 504)  # statuses that say "not now" rather than "no"
+_LATER = (408, 429, 502, 503, 504)  # statuses that say "not now" rather than "no"
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _jitter = SystemRandom()
 

@@ -47,6 +47,7 @@ class Filters:
             names = frozenset({self.dataset} if caller.may_see(self.dataset) else ())
         return Search(
             datasets=names,
+            about_keys=caller.sees_whole_ledger,
             kind=Kind(self.kind) if self.kind else None,
             actor=self.actor or None,
             since=date.fromisoformat(self.since) if self.since else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs
 
+import structlog
 from anyio import to_thread
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -13,10 +14,12 @@ from app import auth, sessions
 from app.auth import CurrentService
 from app.dashboard.pages import page
 from app.errors import NotAuthenticated, RefusedRequest
+from app.sign_in_delays import SignInDelays
+
+log = structlog.get_logger(__name__)
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
-_MOST = 10_000  # bytes of a form
 _OWN_PAGE = re.compile(
     r"/(?:[A-Za-z0-9_?][A-Za-z0-9._~%&=?/+:-]*)?", re.ASCII
 )  # not //elsewhere, which is another host
@@ -34,9 +37,14 @@ async def sign_in(request: Request, service: CurrentService) -> Response:
     sessions.require_own_origin(request)  # nobody is signed in as somebody else by a page elsewhere
     form = await _form(request)
     wanted = _own(form.get("next", ""))
+    delays: SignInDelays = request.app.state.sign_in_delays
+    address = request.client.host if request.client else ""
+    await delays.wait(address)
     try:
         token = await to_thread.run_sync(auth.sign_in, service, form.get("key", "").strip())
     except NotAuthenticated:
+        delays.count_failure(address)
+        log.warning("sign_in_failed", next_waits_seconds=delays.seconds(address))
         return page(request, "sign_in.html", None, status=401, wanted=wanted, wrong=True)
     response = RedirectResponse(wanted or "/", status_code=303, headers={"Cache-Control": "no-store"})
     response.set_cookie(
@@ -70,12 +78,10 @@ async def sign_out(request: Request, service: CurrentService) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """A small urlencoded form, read by the standard library: nothing is spooled to disk."""
-    body = await request.body()
-    if len(body) > _MOST:
-        raise RefusedRequest("The form is too large.")
+    """An urlencoded form, small by `app.body_limit`, read by the standard library: nothing is spooled to disk."""
     try:
-        return {name: values[-1] for name, values in parse_qs(body.decode("ascii"), max_num_fields=10).items()}
+        fields = parse_qs((await request.body()).decode("ascii"), max_num_fields=10)
+        return {name: values[-1] for name, values in fields.items()}
     except ValueError:
         raise RefusedRequest("The form cannot be read.") from None
 

@@ -15,12 +15,11 @@ from app.auth import ASKERS, Admin, Anyone, Curator, CurrentService, LedgerReade
 from app.dashboard import words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
-from app.errors import NotFound
+from app.errors import LedgerBroken, NotFound
 from app.ledger import State
 from app.schemas.releases import ReleaseReply
 from app.service import Service
 from core.chain import Kind
-from core.errors import CoreError
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
@@ -30,22 +29,18 @@ _LISTED = 50  # releases and entries on a page
 _LATEST = 12
 
 
-def _sees_whole_ledger(caller: Principal) -> bool:
-    return caller.role in {Role.ADMIN, Role.AUDITOR} and caller.datasets is None
-
-
 @router.get("/")
 def overview(request: Request, service: CurrentService, caller: Anyone) -> Response:
     """Every dataset with its budget, and how the ledger stands."""
     found, last, readable = [], {}, True
-    with service.database.read_only() as tx:
-        try:
-            found = datasets.summaries(tx, caller)
-        except (CoreError, ValueError):  # books that no service could have written
-            readable = False
-        if caller.role in _READERS:
-            last = dict(audit.last_entries(tx, [dataset.name for dataset in found]))
-    state = audit.state(service) if _sees_whole_ledger(caller) else None
+    try:
+        with ledger.read_book(service) as book:
+            found = datasets.summaries(book, caller)
+            if caller.role in _READERS:
+                last = dict(audit.last_entries(book.tx, [dataset.name for dataset in found]))
+    except LedgerBroken:
+        readable = False
+    state = audit.state(service) if caller.sees_whole_ledger else None
     rows = [(dataset, words.bar(dataset), last.get(dataset.name)) for dataset in found]
     return page(request, "overview.html", caller, rows=rows, state=state, readable=readable, words=words)
 
@@ -60,12 +55,13 @@ def register(request: Request, service: CurrentService, caller: Curator) -> Resp
 def dataset_page(request: Request, service: CurrentService, caller: Anyone, name: Name) -> Response:
     """One dataset: budget, what it means, releases, and every entry that made it so."""
     reads = caller.role in _READERS
-    with service.database.read_only() as tx:
-        found = datasets.summary(tx, caller, name)
+    with ledger.read_book(service) as book:
+        found = datasets.summary(book, caller, name)
         kind = Kind.PUBLISH if caller.role is Role.ANALYST else Kind.CHARGE
-        listed = ledger.newest_standings(tx, name, kind, limit=_LISTED + 1)
-        history = audit.history(tx, name, limit=_DRAWN) if reads else None
-    shown = dict(list(reversed(listed.items()))[:_LISTED])
+        listed = book.newest_standings(name, kind, limit=_LISTED + 1)
+        history = audit.history(book, name, limit=_DRAWN) if reads else None
+        shown = dict(list(reversed(listed.items()))[:_LISTED])
+        charges = {release: book.charge(book.replay.books.releases[release]) for release in shown}
     return page(
         request,
         "dataset.html",
@@ -74,6 +70,7 @@ def dataset_page(request: Request, service: CurrentService, caller: Anyone, name
         dataset=found,
         bar=words.bar(found),
         releases=shown,
+        charges=charges,
         more_releases=len(listed) > _LISTED,
         history=history,
         latest=history.entries[: -_LATEST - 1 : -1] if history else (),
@@ -94,18 +91,23 @@ def wizard(
     order: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
 ) -> Response:
     """Plan and order a release, and upload its rows; with an order, go on where it was left."""
-    with service.database.read_only() as tx:
-        found = datasets.summary(tx, caller, name)
-        ordered = releases.load(tx, caller, order) if order is not None else None
+    with ledger.read_book(service) as book:
+        found = datasets.summary(book, caller, name)
+        ordered = releases.load(book, caller, order) if order is not None else None
     if ordered is not None and (ordered.dataset != name or ordered.standing.state is not State.ORDERED):
         raise NotFound("There is no open order of this id.")
     facts = {
         "dataset": name,
         "attributes": _attributes(found),
         "remaining": str(found.budget.remaining),
-        "order": None if ordered is None else {"id": ordered.id, "attributes": list(ordered.order.attributes)},
+        "order": None if ordered is None else _order_facts(ordered),
     }
     return page(request, "wizard.html", caller, dataset=found, ordered=ordered, facts=facts)
+
+
+def _order_facts(ordered: releases.Release) -> dict[str, Any]:
+    order = ordered.order
+    return {"id": ordered.id, "attributes": list(order.attributes), "out_of_range": order.out_of_range.value}
 
 
 @router.get("/releases/{release_id}")
@@ -120,9 +122,9 @@ def release_page(request: Request, service: CurrentService, caller: Anyone, rele
 def _release_facts(
     request: Request, service: Service, caller: Principal, release_id: str
 ) -> tuple[ReleaseReply, Mapping[str, Any]]:
-    with service.database.read_only() as tx:
-        stored = releases.load(tx, caller, release_id)
-        domain = datasets.summary(tx, caller, stored.dataset).domain.select(stored.order.attributes)
+    with ledger.read_book(service) as book:
+        stored = releases.load(book, caller, release_id)
+        domain = datasets.summary(book, caller, stored.dataset).domain.select(stored.order.attributes)
     synopsis = None
     if stored.standing.state is State.PUBLISHED:
         answers = request.app.state.answers  # its memory spares a large synopsis being read for every look at it
@@ -145,11 +147,11 @@ def _attributes(dataset: datasets.Summary) -> list[dict[str, Any]]:
 def ledger_page(request: Request, service: CurrentService, caller: LedgerReader) -> Response:
     """The ledger, newest first, searched and filtered."""
     filters = Filters.of(request.query_params)
-    with service.database.read_only() as tx:
+    with service.database.read_only() as tx:  # as it is stored, so that an entry that is not good can be looked at
         search = filters.search(caller)
         shown = audit.page(tx, search, before=filters.before, limit=_LISTED)
-        actors = audit.actors(tx, caller.datasets)
-    state = audit.state(service) if _sees_whole_ledger(caller) else None
+        actors = audit.actors(tx, caller.datasets, about_keys=caller.sees_whole_ledger)
+    state = audit.state(service) if caller.sees_whole_ledger else None
     return page(
         request,
         "ledger.html",
@@ -168,6 +170,6 @@ def keys_page(request: Request, service: CurrentService, caller: Admin) -> Respo
     """Keys: who has one, issue another, revoke."""
     caller.require_unlimited()
     found = sorted(auth.list_keys(service), key=lambda key: (key.revoked_at is not None, key.created_at), reverse=False)
-    with service.database.read_only() as tx:
-        names = [dataset.name for dataset in datasets.summaries(tx, caller)]
+    with ledger.read_book(service) as book:
+        names = [dataset.name for dataset in datasets.summaries(book, caller)]
     return page(request, "keys.html", caller, keys=found, names=names)

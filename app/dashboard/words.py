@@ -10,7 +10,7 @@ from typing import Any
 from app.audit import History
 from app.datasets import Summary
 from core.budget import Epsilon
-from core.chain import Kind, LedgerEntry
+from core.chain import KEY_KINDS, Kind, LedgerEntry
 
 _PRIORS = (0.5, 0.1, 0.01)
 _OVERFLOW = 700  # e^710 is more than a float can say
@@ -77,38 +77,54 @@ class Bar:
 
 
 def bar(dataset: Summary) -> Bar:
-    """Spent on what is published, held by open orders, and left."""
+    """Spent on what was drawn, held by open orders, and left."""
     granted = dataset.budget.granted.nano or 1
-    spent, ordered = (100 * part.nano / granted for part in (dataset.published, dataset.ordered))
+    spent, ordered = (100 * part.nano / granted for part in (dataset.drawn, dataset.ordered))
     return Bar(spent=spent, ordered=ordered, remaining=max(0.0, 100 - spent - ordered))
 
 
 _SAID = {
     Kind.GRANT: "granted",
     Kind.CHARGE: "charged for a release",
+    Kind.DRAW: "noise drawn",
     Kind.VOID: "given back by a void order",
     Kind.PUBLISH: "synopsis published",
     Kind.CLOSE: "dataset closed for good",
+    Kind.ISSUE: "key issued",
+    Kind.REVOKE: "key revoked",
 }
 
 
 def said(entry: LedgerEntry) -> str:
     """What an entry records."""
-    return _SAID[entry.kind]
+    return _SAID.get(entry.kind, entry.kind.value)
 
 
 def why(entry: LedgerEntry) -> str:
     """The reason or the terms that an entry carries, in one line."""
     detail = entry.detail
+    if entry.kind in KEY_KINDS:
+        return _about_key(entry)
     match entry.kind:
         case Kind.GRANT:
             return str(detail.get("reason", ""))
         case Kind.CHARGE:
             return _terms(detail.get("order", {}))
+        case Kind.DRAW:
+            return "the charge is spent for good"
         case Kind.PUBLISH:
             return f"digest {detail.get('digest', '')}"
         case _:
             return ""
+
+
+def _about_key(entry: LedgerEntry) -> str:
+    detail = entry.detail
+    if entry.kind is Kind.REVOKE:
+        return f"[{detail.get('id', '')}]"
+    names = detail.get("datasets")
+    limit = "every dataset" if names is None else ", ".join(map(str, names))
+    return f"{detail.get('name', '')} [{detail.get('id', '')}], {detail.get('role', '')}, {limit}"
 
 
 def _terms(order: Any) -> str:

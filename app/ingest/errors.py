@@ -58,7 +58,9 @@ class WrongColumnType(ColumnFault):
     """A column that holds no numbers."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(f"These columns must hold integer, floating or decimal numbers: {_listed(names)}.", names)
+        super().__init__(
+            f"These columns must hold integer, floating or decimal numbers of a fixed length: {_listed(names)}.", names
+        )
 
 
 class Cap(StrEnum):

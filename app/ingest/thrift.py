@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_TRUE, _FALSE, _BYTE, _I16, I32, I64, _DOUBLE, _BINARY, LIST, _SET, _MAP, STRUCT = range(1, 13)
+_TRUE, _FALSE, _BYTE, _I16, I32, I64, _DOUBLE, BINARY, LIST, _SET, _MAP, STRUCT = range(1, 13)
 _BITS = {_I16: 16, I32: 32, I64: 64}
 _MAX_DEPTH = 16
 
@@ -56,7 +56,7 @@ class _Reader:
             return self.struct(depth + 1)
         if kind in {LIST, _SET}:
             return self._list(depth + 1)
-        if kind == _BINARY:
+        if kind == BINARY:
             return self._bytes(self._varint(32))
         if kind == _DOUBLE:
             return self._bytes(8)

@@ -1,14 +1,15 @@
-"""The body of one upload -> exact counts on the planned grid, and what the curator is told about the rows.
+"""The body of one upload -> its records, read to the last row, and what the curator is told about them.
 
 Each row becomes at most one record, by itself: the readers judge rows one at a time, `core.records.take_in` maps them
-one at a time. That is step 1 of the proof in `core.release`. Nothing here is caught and turned into a smaller answer:
-an upload is counted to its last row or refused.
+one at a time. That is step 1 of the proof in `core.release`. No noise is drawn here: the steps that draw are
+`core.release.draw`, on what `read_upload` yields. Nothing here is caught and turned into a smaller answer: an upload is
+read to its last row or refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -17,11 +18,10 @@ from app.ingest.formats import MediaType, read_batches
 from app.ingest.holding import Holding
 from app.ingest.limits import Limits
 from core.domain import Domain
+from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
 from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, EstimatedSize, Order, Plan, make_plan
-from core.randomness import NoiseSource
 from core.records import OutOfRange, Records, take_in
-from core.release import noisy_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -33,16 +33,44 @@ class Ingest:
     rows_clipped: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Counted:
-    """An upload, counted: the plan it was counted on, the exact counts, and what became of the rows."""
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class CountedRows:
+    """The rows of an upload whose grid was known beforehand: counted as they came."""
 
     plan: Plan
     counts: Counts | OccupiedCounts
     ingest: Ingest
 
+    def __len__(self) -> int:
+        return self.ingest.rows_read - self.ingest.rows_dropped
 
-def count_upload(
+    def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
+        """The counts; on the plan that they were taken for and no other."""
+        if plan != self.plan:
+            raise InvalidRecords("The rows were counted for another plan.")
+        return self.counts
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class HeldRows:
+    """The rows of an upload whose grid follows from their noisy number: held until it is known."""
+
+    holding: Holding
+    ingest: Ingest
+
+    def __len__(self) -> int:
+        return len(self.holding)
+
+    def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
+        """Count every held record; called once."""
+        counts = _no_counts(plan)
+        for records in self.holding.pages():
+            counts.add(records)
+        return counts
+
+
+@contextmanager
+def read_upload(
     chunks: Iterable[bytes],
     *,
     media_type: MediaType,
@@ -52,12 +80,11 @@ def count_upload(
     out_of_range: OutOfRange,
     max_cells: int,
     limits: Limits,
-    noise: NoiseSource,
-) -> Counted:
-    """Count the rows of a body; `domain` has the attributes of the order, in its order.
+) -> Iterator[CountedRows | HeldRows]:
+    """Read and judge every row of a body; `domain` has the attributes of the order, in its order.
 
-    With a declared size the grid is known and each batch is counted as it comes. Otherwise the records are held until
-    their number is known, that number is noised (once), and the grid follows from the noisy one.
+    With a declared size the grid is known and each batch is counted as it comes. Otherwise the records are held, for
+    as long as the block runs, until the grid follows from their noisy number.
     """
 
     def take(sink: Callable[[Records], None]) -> Ingest:
@@ -75,17 +102,12 @@ def count_upload(
         case DeclaredSize():
             plan = make_plan(order, max_cells=max_cells)
             counts = _no_counts(plan)
-            ingest = take(counts.add)
+            yield CountedRows(plan, counts, take(counts.add))
         case EstimatedSize():
-            with Holding(dimensions=domain.dimensions, limits=limits) as held:
-                ingest = take(held.add)
-                plan = make_plan(order, max_cells=max_cells, noisy_size=noisy_size(len(held), order, noise))
-                counts = _no_counts(plan)
-                for records in held.pages():
-                    counts.add(records)
+            with Holding(dimensions=domain.dimensions, limits=limits) as holding:
+                yield HeldRows(holding, take(holding.add))
         case _:
             assert_never(order.size)
-    return Counted(plan=plan, counts=counts, ingest=ingest)
 
 
 def _no_counts(plan: Plan) -> Counts | OccupiedCounts:

@@ -10,17 +10,29 @@ from app.questions import MAX_BOXES
 from app.schemas.base import Body
 from app.schemas.orders import GridReply
 from core.queries.clustering import Method
+from core.queries.uncertainty import MAX_LEVEL
 
 MAX_POINTS = 100_000
-Level = Annotated[float, Field(gt=0, lt=1)]
+Level = Annotated[
+    float,
+    Field(
+        gt=0, le=MAX_LEVEL, description=f"The probability that an interval is to hold with: above 0, up to {MAX_LEVEL}."
+    ),
+]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+WHERE = (
+    "attribute:lower..upper, such as age:20..40; either end may be left out. The range is half-open, [lower, upper): a "
+    "value equal to lower is counted, a value equal to upper is not, unless upper is the attribute's upper bound. A "
+    "range that reaches beyond the bounds is cut to them; one that is empty or lies outside them is refused. Ranges of "
+    "the same attribute intersect."
+)
 Where = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=64)]
 
 
 class CountsBody(Body):
     """Many boxes at once, each a list of ranges like those of `where`."""
 
-    boxes: Annotated[list[Where], Field(min_length=1, max_length=MAX_BOXES)]
+    boxes: Annotated[list[Where], Field(min_length=1, max_length=MAX_BOXES, description=f"Each range: {WHERE}")]
     level: Level = 0.95
     simultaneous: bool = False
 
@@ -45,7 +57,7 @@ class AnswerReply(BaseModel):
 
 
 class IntervalReply(BaseModel):
-    """low to high, which covers what the counts would have said without noise, with probability `level` or more."""
+    """low to high, which covers the noise with probability `level` or more; of a count or a quantile, the grid too."""
 
     level: float
     low: float
@@ -53,35 +65,53 @@ class IntervalReply(BaseModel):
 
 
 class EndsReply(BaseModel):
-    """What the grid adds to the noise."""
+    """low to high."""
 
     low: float
     high: float
 
 
+class NoiseReply(EndsReply):
+    """low to high covers what the count would be without noise, cut cells by their share; `sd` is the noise's."""
+
+    sd: float
+
+
 class CountReply(AnswerReply):
-    """A range count. `discretisation` is the noisy count without, and with, all of the cells that the range cuts."""
+    """A range count. `interval` covers the number of rows in the box: noise and cut cells together.
+
+    Its parts: `noise` at the same level, and `discretisation`, the noisy count without, and with, all of the cells that
+    the box cuts. An upper end on an edge between two cells counts as a cut of the cell above it, which holds the rows
+    equal to that end. `snapped`, only with snap=true, has the edges that each range was moved to.
+    """
 
     count: float
     interval: IntervalReply
-    noise_sd: float
+    noise: NoiseReply
     discretisation: EndsReply
+    snapped: dict[str, EndsReply] | None = None
 
 
 class ManyEndsReply(BaseModel):
-    """`discretisation` for each box."""
+    """low and high for each box."""
 
     low: list[float]
     high: list[float]
 
 
+class ManyNoiseReply(ManyEndsReply):
+    """The interval and the standard deviation of the noise of each box."""
+
+    sd: list[float]
+
+
 class CountsReply(AnswerReply):
-    """Range counts, one entry per box in each list."""
+    """Range counts, one entry per box in each list. low to high covers noise and cut cells together."""
 
     counts: list[float]
     low: list[float]
     high: list[float]
-    noise_sd: list[float]
+    noise: ManyNoiseReply
     discretisation: ManyEndsReply
 
 
@@ -145,7 +175,10 @@ class QuantilesReply(AnswerReply):
 
 
 class EstimateReply(BaseModel):
-    """A value, or none where the noise leaves nothing to divide by, and its interval."""
+    """A value, or none where the noise leaves nothing to divide by, and its interval.
+
+    A correlation has no value where a variance cannot be told from zero.
+    """
 
     value: float | None
     interval: IntervalReply
@@ -176,7 +209,11 @@ class PairMomentsReply(BaseModel):
 
 
 class MomentsReply(AnswerReply):
-    """The moments of the gridded rows."""
+    """The moments of the gridded rows. `size` combines a bought size with the sum of all cells.
+
+    Of a thresholded release, values are those of the listed cells, and intervals allow for all rows. A declared size
+    bounds nothing there, so that without a bought one intervals may be as wide as the domain.
+    """
 
     size: EstimateReply
     attributes: list[AttributeMomentsReply]
@@ -185,6 +222,10 @@ class MomentsReply(AnswerReply):
 
 class ClusterUncertainty(BaseModel):
     """What noise leaves certain of one cluster: an interval for each coordinate of its centre, and for its size.
+
+    An interval covers the mean of the gridded rows around the centre. Where the centre lies elsewhere than that mean's
+    estimate (it leaves out counts that look like noise, or was moved within its cell), the interval is widened to reach
+    as far beyond the centre. A centre at an end of its interval is at a bound of the domain, or has no noise.
 
     Those of `region` hold for all coordinates together. `noise_probability`, that next to no rows are there, is null
     for methods without a model of the counts.

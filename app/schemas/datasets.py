@@ -102,7 +102,7 @@ class ReleaseSummary(BaseModel):
         return cls(
             id=release_id,
             state=standing.state,
-            epsilon=str(standing.charge.epsilon),
+            epsilon=str(standing.epsilon),
             synopsis=SynopsisReference.of(standing),
         )
 
@@ -131,6 +131,7 @@ class DatasetReply(BaseModel):
 
 
 class DatasetList(BaseModel):
-    """Every dataset that the key may see."""
+    """Datasets that the key may see, by name; `next` is the name to give as `after` for more."""
 
     datasets: list[DatasetReply]
+    next: str | None

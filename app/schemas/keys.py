@@ -49,6 +49,7 @@ class NewKeyReply(KeyReply):
 
 
 class KeyList(BaseModel):
-    """Every key ever issued."""
+    """Keys that were ever issued, oldest first; `next` is the id to give as `after` for more."""
 
     keys: list[KeyReply]
+    next: str | None

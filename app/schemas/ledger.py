@@ -14,7 +14,7 @@ class EntryReply(BaseModel):
 
     seq: int
     kind: Kind
-    dataset: str
+    dataset: str | None
     release: str | None
     epsilon: str
     actor: str

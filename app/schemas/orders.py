@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, FiniteFloat, model_validator
@@ -62,13 +63,16 @@ class TermsBody(Body):
 
 
 class OrderBody(TermsBody):
-    """A release to charge for."""
+    """A release to charge for. A guess of its size is taken and left out: an order is on record for ever."""
 
     epsilon: EpsilonText
 
     def to_order(self, domain: Domain) -> ReleaseOrder:
         """The order as a value."""
-        return self._with_epsilon(domain, Epsilon.parse(self.epsilon))
+        order = self._with_epsilon(domain, Epsilon.parse(self.epsilon))
+        if isinstance(order.size, EstimatedSize):
+            return replace(order, size=replace(order.size, guess=None))
+        return order
 
 
 class PlanBody(TermsBody):

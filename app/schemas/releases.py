@@ -50,7 +50,7 @@ class ReleaseReply(BaseModel):
             dataset=release.dataset,
             state=release.standing.state,
             plan=_release_plan(release, synopsis),
-            charge=ChargeReply(epsilon=str(release.standing.charge.epsilon), seq=release.standing.charge.seq),
+            charge=ChargeReply(epsilon=str(release.standing.epsilon), seq=release.standing.seq),
             synopsis=SynopsisReference.of(release.standing),
         )
 

@@ -13,14 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain import Domain
+from core.domain import Attribute, Domain
 from core.errors import InvalidQuery
 from core.grid import Grid
 from core.queries.uncertainty import STEPS, Floats, Rounding, Sums
 
 
 class Range(NamedTuple):
-    """lower to upper on one attribute; without a bound, as far as the attribute goes. A tuple: workloads have many."""
+    """[lower, upper) on one attribute; without an end, as far as the attribute goes. A tuple: workloads have many.
+
+    A row at `lower` lies in it, a row at `upper` does not, unless `upper` is the attribute's own upper bound or beyond.
+    """
 
     attribute: str
     lower: float = -inf
@@ -39,23 +42,30 @@ class Edges:
 
     @classmethod
     def of(cls, boxes: tuple[Box, ...], domain: Domain, grid: Grid) -> Edges:
-        """The part of each box that lies in the domain. Ranges on the same attribute intersect."""
+        """The part of each box that lies in the domain. Ranges on the same attribute intersect.
+
+        InvalidQuery where a range holds no value of its attribute.
+        """
         m, axes = grid.cells_per_axis, {name: x for x, name in enumerate(domain.names)}
         lower = [[-inf] * domain.dimensions for _ in boxes]
         upper = [[inf] * domain.dimensions for _ in boxes]
         for i, box in enumerate(boxes):
-            for name, begin, end in box:
-                x = axes.get(name)
+            for part in box:
+                x = axes.get(part.attribute)
                 if x is None:
-                    known = ", ".join(domain.names)
-                    raise InvalidQuery(f"There is no attribute of that name in this release; it has: {known}.")
-                if not begin <= end:
-                    raise InvalidQuery("A range is reversed: its lower bound is above its upper one.")
-                lower[i][x] = max(lower[i][x], begin)
-                upper[i][x] = min(upper[i][x], end)
-        # Snap what is on an edge but for rounding; then empty where a box ends before it begins.
-        low, high = (_snapped(np.clip((bounds - domain.lower) / domain.width * m, 0.0, m)) for bounds in (lower, upper))
-        return cls(low=low, high=np.maximum(low, high))
+                    raise _refused(i, boxes, f"There is no attribute of that name in this release; {_names(domain)}.")
+                lower[i][x] = max(lower[i][x], part.lower)
+                upper[i][x] = min(upper[i][x], part.upper)
+                fault = _fault(domain.attributes[x], part, lower[i][x], upper[i][x])
+                if fault:
+                    raise _refused(i, boxes, fault)
+        low, high = (_exact(np.clip((ends - domain.lower) / domain.width * m, 0.0, m)) for ends in (lower, upper))
+        return cls(low=low, high=high)
+
+    @classmethod
+    def stacked(cls, *parts: Edges) -> Edges:
+        """The boxes of several, one after the other."""
+        return cls(low=np.concatenate([p.low for p in parts]), high=np.concatenate([p.high for p in parts]))
 
     def power_sums(self, power: int) -> Floats:
         """For each box the sum over cells of (share of the cell inside)^power."""
@@ -120,12 +130,47 @@ class Edges:
         low, high = np.ceil(self.low), np.floor(self.high)
         return Edges(low=low, high=np.maximum(low, high))
 
-    def outer(self) -> Edges:
-        """The smallest box of whole cells around each box; a box without width keeps none of its own."""
-        low = np.floor(self.low)
-        return Edges(low=low, high=np.maximum(np.ceil(self.high), low))
+    def outer(self, cells_per_axis: int) -> Edges:
+        """The smallest box of whole cells that holds each box with its upper ends.
+
+        A row exactly at an upper end that is an edge between two cells lies in the cell above it. That cell is taken
+        in: who writes 7..9 about whole numbers may mean 9 as well.
+        """
+        low = np.minimum(np.floor(self.low), cells_per_axis - 1)
+        return Edges(low=low, high=np.minimum(np.floor(self.high) + 1, cells_per_axis))
+
+    def nearest(self, cells_per_axis: int) -> Edges:
+        """Each end at the nearest edge; a range whose ends meet there becomes the cell in which its middle lies."""
+        low, high = np.floor(self.low + 0.5), np.floor(self.high + 0.5)
+        middle = np.minimum(np.floor((self.low + self.high) / 2), cells_per_axis - 1)
+        none = low == high
+        return Edges(low=np.where(none, middle, low), high=np.where(none, middle + 1, high))
 
 
-def _snapped(edges: Floats) -> Floats:
-    nearest = np.round(edges)
-    return np.where(np.abs(edges - nearest) < 1e-9, nearest, edges)
+def _names(domain: Domain) -> str:
+    return f"it has: {', '.join(domain.names)}"
+
+
+def _fault(attribute: Attribute, part: Range, lower: float, upper: float) -> str | None:
+    """Why no value of the attribute lies in `part`, or in it and the ranges before it: from `lower` to `upper`."""
+    if not part.lower < part.upper:
+        return (
+            f"The range of {attribute.name} is empty: a range holds its lower end and not its upper end, so the lower "
+            "end must be the smaller one. For the single whole number 9 write 9..10."
+        )
+    if not lower < upper:
+        return f"The ranges of {attribute.name} have no value in common."
+    if upper <= attribute.lower or lower > attribute.upper:
+        bounds = f"{attribute.lower:.15g} to {attribute.upper:.15g}"
+        return f"The range of {attribute.name} lies outside its bounds, {bounds}. A range holds its lower end only."
+    return None
+
+
+def _refused(i: int, boxes: tuple[Box, ...], fault: str) -> InvalidQuery:
+    return InvalidQuery(fault if len(boxes) == 1 else f"Box {i + 1} of {len(boxes)}: {fault}")
+
+
+def _exact(ends: Floats) -> Floats:
+    """Ends that miss an edge by a rounding error only, put on it."""
+    nearest = np.round(ends)
+    return np.where(np.abs(ends - nearest) < 1e-9, nearest, ends)

@@ -10,7 +10,13 @@ region, listed or not.
 answer's centres, tells where those rows would have the centre. The root mean square of the way from the answer's
 centre is its standard error, and the interval reaches STRETCH normal radii of it: no model is true to the letter.
 
-An answer's interval is the union of both. What it covers at its level (bench/coverage.py; 95 % and more of the time):
+An answer's interval is the union of both. Without samples of a posterior there is no second part. Then a centre may lie
+elsewhere than the mean of its region's noisy counts: `projected` and `thresholded` leave out counts that look like
+noise, and `thresholded` moves centres within their cells. There the interval is the union of the first part and of the
+same interval moved along with the centre, so that it reaches as far beyond the centre as noise reaches. (Up to the
+domain's bounds. And with no noise to speak of, one end is the mean of the region, the other the centre.)
+
+What an interval covers at its level (bench/coverage.py; 95 % and more of the time):
 
 - the mean of the gridded rows in the region: the first part alone does that;
 - the mean of the rows nearest to the centre, seen to hold on planned grids, with data of the model's kind and others.
@@ -30,15 +36,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from core.budget import Epsilon
+from core.checkpoint import Checkpoint, carry_on
+from core.domain import Domain
 from core.kmeans import lloyd, nearest
 from core.noise import standard_deviation
 from core.queries.clustering import Placed, block_means, block_numbers, labels_of, weights_of
 from core.queries.estimates import axis_centres
 from core.queries.listed import ListedCells
 from core.queries.posterior import Draws
-from core.queries.ratios import Ratio, ratio_intervals
-from core.queries.size import best_size
-from core.queries.uncertainty import Floats, Interval
+from core.queries.ratios import Ends, Ratio, ratio_intervals
+from core.queries.size import expected_rows
+from core.queries.uncertainty import Floats
 from core.randomness import seeded
 from core.synopsis import Synopsis
 
@@ -70,38 +78,56 @@ class Certainty:
     stability: float
 
 
-def certainty(synopsis: Synopsis, placed: Placed, *, seed: int) -> Certainty:
+def certainty(synopsis: Synopsis, placed: Placed, *, seed: int, checkpoint: Checkpoint = carry_on) -> Certainty:
     """From samples of the posterior where there are some, else from noise added once more."""
     centres, draws = placed.centres, placed.draws
     if draws is None:
-        return Certainty(None, (None,) * len(centres), (), _shaken(synopsis, placed, seed))
-    moved = lloyd(draws.places, draws.counts, np.repeat(centres[None], len(draws.counts), axis=0))
+        return Certainty(None, (None,) * len(centres), (), _shaken(synopsis, placed, seed, checkpoint))
+    starts = np.repeat(centres[None], len(draws.counts), axis=0)
+    moved = lloyd(draws.places, draws.counts, starts, checkpoint=checkpoint)
     return Certainty(
         errors=np.sqrt(np.square(moved - centres).mean(axis=0)),
         noise=tuple(_noise(synopsis, placed, draws)),
-        merges=_merges(centres, _own_clusterings(draws, moved)),
+        merges=_merges(centres, _own_clusterings(draws, moved, checkpoint)),
         stability=_stays(placed, moved),
     )
 
 
 def centre_intervals(
-    synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, levels: Sequence[float]
-) -> list[list[tuple[Interval, ...]]]:
-    """For each level, centre and attribute, in its own units: the union of the region's interval and of the model's."""
+    synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, alphas: Sequence[float]
+) -> list[list[list[Ends]]]:
+    """(low, high) for each alpha, centre and attribute, in its own units; the module's docstring says of what."""
     if synopsis.cells is not None:
-        return [_listed_intervals(ListedCells(synopsis), placed, labels, level) for level in levels]
+        return [_listed_intervals(ListedCells(synopsis), placed, labels, alpha) for alpha in alphas]
     domain, k = synopsis.domain, len(placed.centres)
     bounds = [(attribute.lower, attribute.upper) for attribute in domain.attributes]
     slabs = [_slabs(synopsis, placed, labels, x) for x in range(len(bounds))]
     ratios = [slabs[x][i] for i in range(k) for x in range(len(bounds))]
-    own, error = domain.from_unit(placed.centres), np.zeros(1) if errors is None else errors * domain.width / 2
-    found = []
-    for level, exact in zip(levels, ratio_intervals(synopsis.histogram_epsilon, ratios, levels), strict=True):
-        reach = STRETCH * float(ndtri(0.5 + level / 2)) * error
-        low, high = (np.clip(end, *np.transpose(bounds)) for end in (own - reach, own + reach))
-        each = iter(_union(exact, low, high))
-        found.append([tuple(next(each) for _ in bounds) for _ in range(k)])
-    return found
+    own = domain.from_unit(placed.centres)
+    intervals = []
+    for alpha, exact in zip(alphas, ratio_intervals(synopsis.histogram_epsilon, ratios, alphas), strict=True):
+        low, high = np.reshape(exact, (k, len(bounds), 2)).transpose(2, 0, 1)
+        if errors is None:
+            means = np.array([ratio.value for ratio in ratios]).reshape(own.shape)
+            joined = _moved(low, high, means, own)
+        else:
+            reach = STRETCH * float(-ndtri(alpha / 2)) * errors * domain.width / 2
+            joined = np.minimum(low, own - reach), np.maximum(high, own + reach)
+        intervals.append(_clipped(*joined, domain))
+    return intervals
+
+
+def _moved(low: Floats, high: Floats, means: Floats, centres: Floats) -> tuple[Floats, Floats]:
+    """The union of the intervals of means and of the same intervals moved along to the centres, where they differ."""
+    by = centres - means
+    return low + np.minimum(by, 0.0), high + np.maximum(by, 0.0)
+
+
+def _clipped(low: Floats, high: Floats, domain: Domain) -> list[list[Ends]]:
+    """For each centre and attribute both ends, within the domain."""
+    upper = np.array([attribute.upper for attribute in domain.attributes])
+    ends = np.clip(np.stack([low, high], axis=2), domain.lower[:, None], upper[:, None])
+    return [[(a, b) for a, b in centre] for centre in ends.tolist()]
 
 
 def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: int) -> list[Ratio]:
@@ -115,42 +141,36 @@ def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: 
     return [Ratio(c[t > 0], t[t > 0], places[t > 0], bounds) for c, t in zip(counts, times, strict=True)]
 
 
-def _listed_intervals(
-    listed: ListedCells, placed: Placed, labels: NDArray[np.int64], level: float
-) -> list[tuple[Interval, ...]]:
+def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.int64], alpha: float) -> list[list[Ends]]:
     """For the mean of all rows in a region, listed or not, of a thresholded synopsis.
 
     With v from 0 at an attribute's lower bound to 1 at its upper one, a region of n rows has sums S of v and n - S of
     1 - v. Both are at least what listed cells are certain to hold, and n is at most all rows less what the other
     regions are certain to hold: four statements, a quarter of the error each.
     """
-    domain, each = listed.synopsis.domain, 1.0 - (1.0 - level) / 4
+    domain, each, k = listed.synopsis.domain, alpha / 4, len(placed.centres)
     if not len(listed.counts):
-        return [tuple(Interval(level, a.lower, a.upper) for a in domain.attributes)] * len(placed.centres)
-    heights = (placed.cells + 1.0) / 2.0
-    found = []
-    for i, centre in enumerate(domain.from_unit(placed.centres)):
+        return [[(attribute.lower, attribute.upper) for attribute in domain.attributes]] * k
+    heights, rows = (placed.cells + 1.0) / 2.0, listed.most_rows(each)
+    low, high, means = (np.empty((k, domain.dimensions)) for _ in range(3))
+    for i in range(k):
         inside = (labels == i).astype(np.float64)
-        most = max(1.0, listed.rows(each)[1] - float(listed.least(1.0 - inside[None], each)[0]))
-        low = listed.least((inside[:, None] * heights).T, each) / most
-        high = 1.0 - listed.least((inside[:, None] * (1.0 - heights)).T, each) / most
-        ends = domain.lower + np.clip([low, high], 0.0, 1.0) * domain.width
-        found.append(
-            tuple(Interval(level, float(min(a, c)), float(max(b, c))) for a, b, c in zip(*ends, centre, strict=True))
-        )
-    return found
-
-
-def _union(exact: Sequence[Interval], low: Floats, high: Floats) -> list[Interval]:
-    """Intervals, each widened to hold what lies from low to high."""
-    ends = zip(exact, low.ravel().tolist(), high.ravel().tolist(), strict=True)
-    return [Interval(interval.level, min(interval.low, a), max(interval.high, b)) for interval, a, b in ends]
+        most = max(1.0, rows - float(listed.least(1.0 - inside[None], alpha=each)[0]))
+        low[i] = listed.least((inside[:, None] * heights).T, alpha=each) / most
+        high[i] = 1.0 - listed.least((inside[:, None] * (1.0 - heights)).T, alpha=each) / most
+        weights = inside * placed.counts
+        means[i] = weights @ heights / weights.sum() if weights.any() else 0.5
+    # A mean of listed cells that contradicts the bounds is held all the same.
+    low, high = np.clip(np.minimum(low, means), 0.0, 1.0), np.clip(np.maximum(high, means), 0.0, 1.0)
+    centres = domain.from_unit(placed.centres)
+    own = [domain.lower + side * domain.width for side in (low, high, means)]
+    return _clipped(*_moved(own[0], own[1], own[2], centres), domain)
 
 
 def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:
     """The rows below which a region of so many cells counts as only noise."""
     reach = float(ndtri(0.95)) * standard_deviation(synopsis.histogram_epsilon) * np.sqrt(cells)
-    floor: Floats = np.maximum(np.minimum(reach, best_size(synopsis).rows / (4 * k)), 1.0)
+    floor: Floats = np.maximum(np.minimum(reach, expected_rows(synopsis) / (4 * k)), 1.0)
     return floor
 
 
@@ -162,9 +182,9 @@ def _noise(synopsis: Synopsis, placed: Placed, draws: Draws) -> list[float]:
     return [float((draws.counts[:, labels == i].sum(axis=1) < floor[i]).mean()) for i in range(k)]
 
 
-def _own_clusterings(draws: Draws, moved: Floats) -> Floats:
+def _own_clusterings(draws: Draws, moved: Floats, checkpoint: Checkpoint) -> Floats:
     """Of each sample the better of two clusterings: from the answer's centres, and from its own components."""
-    other = lloyd(draws.places, draws.counts, draws.mu)
+    other = lloyd(draws.places, draws.counts, draws.mu, checkpoint=checkpoint)
     squares = [(nearest(draws.places, run)[1] * draws.counts).sum(axis=1) for run in (moved, other)]
     return np.where((squares[1] < squares[0])[:, None, None], other, moved)
 
@@ -188,21 +208,24 @@ def _stays(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = Non
     return float(((before == after) * weights).sum() / (len(moved) * weights.sum()))
 
 
-def _shaken(synopsis: Synopsis, placed: Placed, seed: int) -> float:
+def _shaken(synopsis: Synopsis, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
     """The share of rows that stay in their cluster when noise of the same law is added once more."""
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
     blocks = block_numbers(synopsis, int(np.count_nonzero(placed.weights)))
     moved, at_once = [], max(1, _AT_ONCE // len(cells))
     for start in range(0, _REDRAWS, at_once):
+        checkpoint()
         size = (min(at_once, _REDRAWS - start), len(cells))
         noisy = (counts + _public_noise(synopsis.histogram_epsilon, size, rng)).astype(np.float64)
         weights = weights_of(synopsis, placed.choice.method, noisy)
         if blocks is None:
             heavy = weights.any(axis=0)
             centres = np.repeat(placed.centres[None], len(weights), axis=0)
-            moved.append(lloyd(cells[heavy], weights[:, heavy], centres))
-        else:
-            moved += [lloyd(*block_means(cells, some, blocks), placed.centres[None]) for some in weights]
+            moved.append(lloyd(cells[heavy], weights[:, heavy], centres, checkpoint=checkpoint))
+            continue
+        for some in weights:
+            points, masses = block_means(cells, some, blocks)
+            moved.append(lloyd(points, masses, placed.centres[None], checkpoint=checkpoint))
     return _stays(placed, np.concatenate(moved), blocks)
 
 

@@ -17,12 +17,13 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kmeans import kmeans, lloyd, nearest, plus_plus
+from core.checkpoint import Checkpoint, carry_on
+from core.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
 from core.noise import standard_deviation
 from core.plan import THRESHOLDED_DIMENSIONS
 from core.queries.denoise import nonnegative
 from core.queries.posterior import Draws, by_cell, posterior
-from core.queries.size import best_size
+from core.queries.size import expected_rows
 from core.queries.subcell import within_cells
 from core.queries.uncertainty import Floats
 from core.randomness import seeded
@@ -32,10 +33,10 @@ from core.synopsis import Synopsis
 _WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
 _REFINED = 4
 # Beyond so many cells k-means runs on blocks of them, and a few steps on the cells finish it.
-_MOST_POINTS, _FINISHING_STEPS = 2**15, 4
+MOST_POINTS, _FINISHING_STEPS = 2**15, 4
 # N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
-_LLOYD_STARTS = 10
+LLOYD_STARTS = 10
 # What the posterior was made for, and has the time for: three seconds on one core, whatever is asked.
 _MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 5000, 2**16, 2**15
 
@@ -99,16 +100,16 @@ def choose(synopsis: Synopsis, k: int, asked: Method) -> Choice:
     return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
 
 
-def place(synopsis: Synopsis, k: int, asked: Method, *, seed: int) -> Placed:
+def place(synopsis: Synopsis, k: int, asked: Method, *, seed: int, checkpoint: Checkpoint = carry_on) -> Placed:
     """k centres by the method asked for, or by the one that serves instead; the same again for the same seed."""
     choice = choose(synopsis, k, asked)
     if choice.method is not Method.POSTERIOR:
-        return _by_counts(synopsis, k, choice, seed)
-    found = _by_posterior(synopsis, k, choice, seed)
+        return _by_counts(synopsis, k, choice, seed, checkpoint)
+    found = _by_posterior(synopsis, k, choice, seed, checkpoint)
     if _signal(synopsis, k) < _ENOUGH_TO_JUDGE:
         return found
     contradicted = Choice(Method.PROJECTED, "Projected counts serve: the counts contradict the model's centres.")
-    other = _by_counts(synopsis, k, contradicted, seed)
+    other = _by_counts(synopsis, k, contradicted, seed, checkpoint)
     return other if _doubt(synopsis, found.centres, other.centres) > _CONTRADICTION else found
 
 
@@ -127,10 +128,10 @@ def _doubt(synopsis: Synopsis, centres: Floats, others: Floats) -> float:
 
 def _signal(synopsis: Synopsis, k: int) -> float:
     """N epsilon / K."""
-    return best_size(synopsis).rows * float(synopsis.histogram_epsilon) / k
+    return expected_rows(synopsis) * float(synopsis.histogram_epsilon) / k
 
 
-def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
+def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
     cells, counts = cells_of(synopsis)
     rng = seeded(seed)
     weights = weights_of(synopsis, choice.method, counts)
@@ -138,15 +139,16 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
         heavy = weights > 0.0
         blocks = block_numbers(synopsis, int(np.count_nonzero(heavy)))
         points, masses = (cells, weights) if blocks is None else block_means(cells, weights, blocks)
-        found = kmeans(points, masses, k, restarts=restarts(points, masses, k), rng=rng)
+        many = restarts(points, masses, k)
+        found = kmeans(points, masses, k, restarts=many, rng=rng, checkpoint=checkpoint)
         steps = 0 if blocks is None else _FINISHING_STEPS
-        finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps)
-        centres, inertia = _best(cells[heavy], weights[heavy], finished)
+        finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps, checkpoint=checkpoint)
+        centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
         if choice.method is Method.THRESHOLDED:
             centres = within_cells(synopsis, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
-    starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(_LLOYD_STARTS)])]
-    centres, inertia = _best(cells, weights, lloyd(cells, weights, starts))
+    starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
+    centres, inertia = _best(cells, weights, lloyd(cells, weights, starts, checkpoint=checkpoint), checkpoint)
     return Placed(choice, cells, counts, centres, weights, inertia)
 
 
@@ -157,9 +159,9 @@ def block_numbers(synopsis: Synopsis, heavy: int) -> NDArray[np.int64] | None:
     a thresholded synopsis, which has few.
     """
     grid = synopsis.grid
-    if heavy <= _MOST_POINTS or synopsis.cells is not None:
+    if heavy <= MOST_POINTS or synopsis.cells is not None:
         return None
-    per_axis = max(2, int(_MOST_POINTS ** (1.0 / grid.dimensions)))
+    per_axis = max(2, int(MOST_POINTS ** (1.0 / grid.dimensions)))
     places = grid.places(np.arange(grid.cell_count)) // -(-grid.cells_per_axis // per_axis)
     numbers: NDArray[np.int64] = places @ per_axis ** np.arange(grid.dimensions)
     return numbers
@@ -211,10 +213,10 @@ def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats]:
     return synopsis.grid.centres(synopsis.cells), synopsis.counts.astype(np.float64)
 
 
-def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Placed:
+def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
     """Many starts on the cells, each at the mean place of its rows; the best few are finished on the fine grid."""
     rng, grid = seeded(seed), synopsis.grid
-    found = posterior(synopsis, k, rng=rng)
+    found = posterior(synopsis, k, rng=rng, checkpoint=checkpoint)
     fine = found.fine.centres()
     shares = by_cell(found.weights[None], grid)[0]
     weights = shares.sum(axis=1)
@@ -222,18 +224,26 @@ def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int) -> Plac
         [(shares * by_cell(fine[None, :, x], grid)[0]).sum(axis=1) / weights for x in range(grid.dimensions)], axis=1
     )
     many = int(np.clip(_WORK // (len(places) * k), 4, 20 + 4 * k))
-    centres = lloyd(places, weights, plus_plus(places, weights, k, restarts=many, rng=rng))
+    starts = plus_plus(places, weights, k, restarts=many, rng=rng, checkpoint=checkpoint)
+    centres = lloyd(places, weights, starts, checkpoint=checkpoint)
     order = np.argsort((nearest(places, centres)[1] * weights).sum(axis=1), kind="stable")
     heavy = found.weights > 1e-9 * found.weights.sum()
-    refined = lloyd(fine[heavy], found.weights[heavy], centres[order[:_REFINED]])
-    best, inertia = _best(fine[heavy], found.weights[heavy], refined)
+    refined = lloyd(fine[heavy], found.weights[heavy], centres[order[:_REFINED]], checkpoint=checkpoint)
+    best, inertia = _best(fine[heavy], found.weights[heavy], refined, checkpoint)
     return Placed(choice, *cells_of(synopsis), best, weights, inertia, found.draws)
 
 
-def _best(points: Floats, weights: Floats, runs: Floats) -> tuple[Floats, float]:
-    """Of several runs the one of least weighted squares: its centres, the heaviest first, and those squares."""
-    labels, distances = nearest(points, runs)
-    objectives = (distances * weights).sum(axis=1)
+def _best(points: Floats, weights: Floats, runs: Floats, checkpoint: Checkpoint) -> tuple[Floats, float]:
+    """Of several runs the one of least weighted squares: its centres, the heaviest first, and those squares.
+
+    Only a few runs at once where there are many points, so that memory does not grow with the number of runs.
+    """
+    at_once = max(1, IN_MEMORY // len(points))
+    objectives: list[float] = []
+    for start in range(0, len(runs), at_once):
+        checkpoint()
+        distances = nearest(points, runs[start : start + at_once])[1]
+        objectives += (distances * weights).sum(axis=1).tolist()
     best = int(np.argmin(objectives))
-    sizes = np.bincount(labels[best], weights=weights, minlength=runs.shape[1])
-    return runs[best][np.argsort(-sizes, kind="stable")], float(objectives[best])
+    sizes = np.bincount(labels_of(points, runs[best]), weights=weights, minlength=runs.shape[1])
+    return runs[best][np.argsort(-sizes, kind="stable")], objectives[best]

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from core.checkpoint import Checkpoint, carry_on
 from core.errors import InvalidQuery
 from core.kmeans import nearest
 from core.queries.cluster_certainty import Merge, centre_intervals, certainty
 from core.queries.clustering import Choice, Method, Placed, choose, labels_of, place
-from core.queries.listed import ListedCells, Weighed
-from core.queries.uncertainty import Floats, Interval, around, equal_radii
+from core.queries.listed import ListedCells
+from core.queries.ratios import Ends
+from core.queries.uncertainty import Floats, Interval, alpha_of, equal_radii
 from core.synopsis import Synopsis
 
 MAX_CLUSTERS = 256
@@ -59,23 +61,33 @@ class Clusters:
 
 
 def find_clusters(
-    synopsis: Synopsis, k: int, *, level: float, seed: int, method: Method = Method.POSTERIOR
+    synopsis: Synopsis,
+    k: int,
+    *,
+    level: float,
+    seed: int,
+    method: Method = Method.POSTERIOR,
+    checkpoint: Checkpoint = carry_on,
 ) -> Clusters:
     """k clusters by a method, or by the one that serves in its place; the same again for the same seed."""
-    _require(synopsis, k)
-    placed, own, labels = _by_size(synopsis, place(synopsis, k, method, seed=seed))
-    known = certainty(synopsis, placed, seed=seed)
-    together = 1.0 - (1.0 - level) / synopsis.domain.dimensions  # a union bound over the attributes
-    alone, boxes = centre_intervals(synopsis, placed, labels, known.errors, (level, together))
+    require_k(synopsis, k)
+    alpha = alpha_of(level)
+    placed, own, labels = _by_size(synopsis, place(synopsis, k, method, seed=seed, checkpoint=checkpoint))
+    known = certainty(synopsis, placed, seed=seed, checkpoint=checkpoint)
+    alphas = alpha, alpha / synopsis.domain.dimensions  # for boxes a union bound over the attributes
+    alone, boxes = (
+        [tuple(Interval(1.0 - each, *ends) for ends in centre) for centre in centres]
+        for each, centres in zip(alphas, centre_intervals(synopsis, placed, labels, known.errors, alphas), strict=True)
+    )
     sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
-    size_intervals = _size_intervals(synopsis, sizes, np.bincount(labels, minlength=k), level)
+    reaches = _size_bounds(synopsis, sizes, np.bincount(labels, minlength=k), alpha)
     clusters = tuple(
         Cluster(
             centre=tuple(own[i].tolist()),
             centre_intervals=alone[i],
             region=boxes[i],
             size=float(sizes[i]),
-            size_interval=size_intervals[i],
+            size_interval=Interval(level, *reaches[i]),
             noise_probability=known.noise[i],
         )
         for i in range(k)
@@ -122,15 +134,15 @@ class Scan:
     choice: Choice
 
 
-def scan(synopsis: Synopsis, ks: range, *, seed: int) -> Scan:
+def scan(synopsis: Synopsis, ks: range, *, seed: int, checkpoint: Checkpoint = carry_on) -> Scan:
     """Inertia and stability for several k: look for the last k that is stable."""
     method = choose(synopsis, ks[0], Method.POSTERIOR).method
     quick = method if method is Method.THRESHOLDED else Method.PROJECTED
     lines = []
     for k in ks:
-        _require(synopsis, k)
-        placed = place(synopsis, k, quick, seed=seed)
-        stability = certainty(synopsis, placed, seed=seed).stability
+        require_k(synopsis, k)
+        placed = place(synopsis, k, quick, seed=seed, checkpoint=checkpoint)
+        stability = certainty(synopsis, placed, seed=seed, checkpoint=checkpoint).stability
         lines.append(ScanLine(k=k, inertia=placed.inertia, stability=stability))
     return Scan(tuple(lines), Choice(quick, "A scan tries many k, and this method takes milliseconds each."))
 
@@ -144,30 +156,29 @@ def assign(synopsis: Synopsis, clusters: Clusters, points: Floats) -> NDArray[np
     return numbers
 
 
-def _require(synopsis: Synopsis, k: int) -> None:
+def require_k(synopsis: Synopsis, k: int) -> None:
+    """Refuse a k that this synopsis cannot be asked for."""
     most = min(MAX_CLUSTERS, synopsis.grid.cell_count)
     if not 1 <= k <= most:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
 
 
-def _size_intervals(synopsis: Synopsis, sizes: Floats, cells: NDArray[np.int64], level: float) -> list[Interval]:
+def _size_bounds(synopsis: Synopsis, sizes: Floats, cells: NDArray[np.int64], alpha: float) -> list[Ends]:
     """For the rows in each region, from its noisy size and its number of cells; of a thresholded release, listed ones.
 
     There a region's other cells are not known one by one. So the number is at least what the listed ones are certain
     to hold, and at most all rows less what the listed cells of the others are certain to hold, as if each set had the
-    whole grid's chances of false cells: four statements, a quarter of the error each at most.
+    whole grid's chances of false cells: three statements, a third of the error each.
     """
     if synopsis.cells is None:
-        reach = equal_radii(synopsis.histogram_epsilon, level, cells)
-        return [around(size, r, level) for size, r in zip(sizes.tolist(), reach.tolist(), strict=True)]
-    listed, each = ListedCells(synopsis), 1.0 - (1.0 - level) / 2
+        reach = equal_radii(synopsis.histogram_epsilon, cells, alpha=alpha)
+        return list(zip((sizes - reach).tolist(), (sizes + reach).tolist(), strict=True))
+    listed = ListedCells(synopsis)
     sums = np.concatenate([sizes, synopsis.counts.sum() - sizes])
     number = np.concatenate([cells, len(synopsis.counts) - cells]).astype(np.float64)
-    everywhere = np.full(len(sums), float(synopsis.grid.cell_count))
-    both = Weighed(sums=sums, listed=number, listed_squares=number, cells=everywhere, squares=everywhere)
-    own, others = listed.bounds(both, each)[0].reshape(2, -1).tolist()
-    most = listed.rows(each)[1]
-    return [Interval(level, low, max(low, most - rest)) for low, rest in zip(own, others, strict=True)]
+    own, others = listed.certain(sums, number, alpha=alpha / 3).reshape(2, -1)
+    most = np.maximum(listed.most_rows(alpha / 3) - others, sizes)
+    return list(zip(own.tolist(), most.tolist(), strict=True))
 
 
 def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:
@@ -180,6 +191,11 @@ def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:
             "Only cells that reach the threshold are listed: centres are those of the listed rows, and their intervals "
             "allow for the others."
         )
+        if not synopsis.size_epsilon:
+            found.append(
+                "The size of this release was declared, not bought: nothing but the threshold bounds the rows that are "
+                "not listed, and the intervals are wide."
+            )
     lost = sum(cluster.size_interval.low <= 0.0 for cluster in clusters)
     if lost:
         found.append(f"{lost} of {k} clusters cannot be told from noise: their size may be zero.")

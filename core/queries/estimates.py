@@ -46,13 +46,6 @@ class Moments:
     pairs: tuple[PairMoments, ...]
 
 
-def mean_error(mean: Estimate, middle: float | None) -> float:
-    """How far a mean may be from where it was taken to be."""
-    if middle is None:
-        return mean.interval.high - mean.interval.low
-    return max(mean.interval.high - middle, middle - mean.interval.low)
-
-
 def axis_centres(synopsis: Synopsis, x: int) -> Floats:
     """The cell centres of one attribute in its own units."""
     edges = edges_of(synopsis.domain.attributes[x], synopsis.grid.cells_per_axis)

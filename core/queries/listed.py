@@ -7,10 +7,14 @@ cells, those with y_j >= T. Wanted are bounds on C = sum of w_j t_j from Y = sum
 psi = log E exp(theta Z), q = P(Z >= T) and kappa = (1 - p) / (1 - p exp(theta)), p = exp(-epsilon), w = 1 first:
 f(t) = E exp(theta D_j - psi [j is listed]).
 
-- t >= T: f(t) <= 1 is the same as kappa <= exp(theta (T - 1)): the few draws that fall below T weigh less as -t than
-  they would as Z. This holds for every theta up to one where it holds, since log kappa is convex in theta.
-- 0 <= t <= T: f is a sum of two exponentials in t, so convex, so at most the larger of f(T) <= 1 and
-  f(0) <= 1 + c with c = q (kappa exp(theta T) - 1).
+- t = 0: f(0) <= 1 + c with c = q (kappa exp(theta T) - 1).
+- t >= T: f(t) - 1 = P(Z < T - t) exp(-theta t) (1 - exp(theta (T - 1)) / kappa), by summing both geometric series.
+  So f(t) <= 1 is the same as kappa <= exp(theta (T - 1)): the few draws that fall below T weigh less as -t than they
+  would as Z. This holds for every theta up to one where it holds, since log kappa is convex in theta. It holds for
+  some theta > 0 if, and only if, T - 1 > p / (1 - p).
+- T = 1 needs no such condition. With x = kappa >= 1 and y = exp(theta) >= 1, f(t) - 1 is at most
+  q (1 - 1 / x) / y <= q (x y - 1) = c, because (x y - 1) x y >= x - 1.
+- 0 <= t <= T: f is a sum of two exponentials in t, so convex, so at most the larger of f(0) and f(T): 1 + c.
 
 So E exp(theta D - psi |A|) <= exp(c M) for M cells, and by Markov's inequality D exceeds
 (log(1 / alpha) + psi |A| + c M) / theta with probability alpha at most. Weights below 1 put theta w for theta:
@@ -18,8 +22,9 @@ psi(theta w) <= w^2 psi(theta) and c(theta w) <= w c(theta), by convexity. Sever
 alpha, and the best is used. In words: what is listed is hardly ever too much, but for a few false cells.
 
 *Above*, the smaller of two bounds: (i) all rows, less what is certain to lie outside; (ii) T - 1 for each cell that is
-not listed, and the noise of all. (i) needs the number of rows: the noisy one with its own radius, or a declared one,
-and then it is as true as the declaration.
+not listed, and the noise of all. (i) needs a bound on the number of rows: a bought size and the radius of its noise. A
+declared size is a statement that nobody checked: it bounds nothing, and (ii) over the whole grid serves instead. That
+is wide, since rows spread thinly over many cells leave no trace in a list.
 """
 
 from __future__ import annotations
@@ -99,14 +104,16 @@ class ListedCells:
             shares *= np.clip(reach, 0.0, 1.0)
         return shares
 
-    def bounds(self, weighed: Weighed, level: float) -> tuple[Floats, Floats]:
-        """(low, high) for the true count of each set, each pair with probability `level` or more."""
-        alpha = 1.0 - level
+    def bounds(self, weighed: Weighed, *, alpha: float) -> tuple[Floats, Floats]:
+        """(low, high) for the true count of each set, each pair but for probability alpha at most.
+
+        Where the statements behind the two ends contradict one another, the sum over listed cells is held all the same.
+        """
         low = np.maximum(weighed.sums - self._excess(weighed, alpha / 2), 0.0)
         outside = self.outside(weighed)
         rest = np.maximum(outside.sums - self._excess(outside, alpha / 8), 0.0)
-        high = np.minimum(self._most_rows(alpha / 8) - rest, self._most_in_cells(weighed, alpha / 4))
-        return low, np.maximum(high, low)
+        high = np.minimum(self.most_rows(alpha / 8) - rest, self._most_in_cells(weighed, alpha / 4))
+        return low, np.maximum(high, weighed.sums)
 
     def outside(self, weighed: Weighed) -> Weighed:
         """The rest of the grid: weights 1 - w."""
@@ -134,34 +141,48 @@ class ListedCells:
         least: Floats = (cost / thetas).min(axis=1)
         return least
 
-    def least(self, weights: Floats, level: float) -> Floats:
+    def least(self, weights: Floats, *, alpha: float) -> Floats:
         """What sums of w t are at least, for rows of weights of the listed cells; any weights up to 1 of the others."""
-        everywhere = np.full(len(weights), float(self.synopsis.grid.cell_count))
+        return self.certain(weights @ self.counts, (weights**2).sum(axis=1), alpha=alpha)
+
+    def certain(self, sums: Floats, listed_squares: Floats, *, alpha: float) -> Floats:
+        """The same from the sums of w y and of w^2 over listed cells."""
+        everywhere = np.full(len(sums), float(self.synopsis.grid.cell_count))
         weighed = Weighed(
-            sums=weights @ self.counts,
-            listed=weights.sum(axis=1),
-            listed_squares=(weights**2).sum(axis=1),
-            cells=everywhere,
-            squares=everywhere,
+            sums=sums, listed=listed_squares, listed_squares=listed_squares, cells=everywhere, squares=everywhere
         )
-        return np.maximum(weighed.sums - self._excess(weighed, 1.0 - level), 0.0)
+        return np.maximum(sums - self._excess(weighed, alpha), 0.0)
 
-    def rows(self, level: float) -> tuple[float, float]:
-        """Bounds on the number of all rows."""
-        synopsis, alpha = self.synopsis, 1.0 - level
-        most = self._most_rows(alpha / 2)
-        if synopsis.size_declared:
-            return float(synopsis.size), most
+    def rows(self) -> float:
+        """An estimate of the number of all rows: a bought size, but no fewer than the listed cells hold.
+
+        Without a bought size, what the listed cells hold.
+        """
+        listed = float(self.counts.sum())
+        return max(listed, float(self.synopsis.size)) if self.synopsis.size_epsilon else listed
+
+    def fewest_rows(self, alpha: float) -> float:
+        """The number of all rows is at least this, but for alpha: by the bought size, by the listed cells."""
+        total, listed = np.array([self.counts.sum()]), np.array([float(len(self.counts))])
+        by_cells = float(self.certain(total, listed, alpha=alpha / 2)[0])
         # A noisy size below 1 was raised to 1: then it says nothing about the least.
-        return (max(0.0, 2.0 * synopsis.size - most) if synopsis.size > 1 else 0.0), most
+        bought = self.synopsis.size_epsilon and self.synopsis.size > 1
+        return max(by_cells, self.synopsis.size - self._size_radius(alpha / 2)) if bought else by_cells
 
-    def _most_rows(self, alpha: float) -> float:
-        """The number of rows at most: as declared, or the noisy one and its radius P(Z < -r) = p^(r + 1) / (1 + p)."""
-        synopsis = self.synopsis
-        if synopsis.size_declared:
-            return float(synopsis.size)
-        epsilon = float(synopsis.size_epsilon)
-        return synopsis.size + max(0.0, log(1.0 / alpha) / epsilon)
+    def most_rows(self, alpha: float) -> float:
+        """The number of all rows is at most this, but for alpha: by the bought size, by the cells of the whole grid."""
+        cells = np.array([float(self.synopsis.grid.cell_count)])
+        listed = np.array([float(len(self.counts))])
+        total = np.array([self.counts.sum()])
+        everything = Weighed(sums=total, listed=listed, listed_squares=listed, cells=cells, squares=cells)
+        by_cells = float(self._most_in_cells(everything, alpha / 2)[0])
+        if not self.synopsis.size_epsilon:
+            return by_cells
+        return min(by_cells, self.synopsis.size + self._size_radius(alpha / 2))
+
+    def _size_radius(self, alpha: float) -> float:
+        """What the noise of a bought size exceeds to one side with probability alpha at most: P(Z > r) < p^r."""
+        return max(0.0, log(1.0 / alpha) / float(self.synopsis.size_epsilon))
 
     def _most_in_cells(self, weighed: Weighed, alpha: float) -> Floats:
         """What is listed, T - 1 in every other cell, and the noise of them all."""
@@ -171,10 +192,10 @@ class ListedCells:
 
 
 def _thetas(epsilon: float, threshold: int) -> Floats:
-    """Some theta for which kappa <= exp(theta (T - 1)), spread evenly on a logarithmic scale."""
+    """Some theta that the proof allows, spread evenly on a logarithmic scale: kappa <= exp(theta (T - 1)), or T = 1."""
 
     def allowed(theta: float) -> bool:
-        return log(expm1(-epsilon) / expm1(theta - epsilon)) <= theta * (threshold - 1)
+        return threshold == 1 or log(expm1(-epsilon) / expm1(theta - epsilon)) <= theta * (threshold - 1)
 
     most = 0.95 * epsilon
     while not allowed(most):

@@ -12,61 +12,75 @@ from math import sqrt
 
 import numpy as np
 
-from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, mean_error
+from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres
 from core.queries.listed import ListedCells
-from core.queries.uncertainty import Floats, Interval
+from core.queries.uncertainty import Floats, Interval, alpha_of
 
 
 def listed_moments(listed: ListedCells, level: float) -> Moments:
     """The moments of every attribute and pair of attributes."""
-    synopsis = listed.synopsis
-    size = Interval(level, *listed.rows(level))
-    attributes = tuple(_attribute(listed, x, level) for x in range(synopsis.domain.dimensions))
+    alpha = alpha_of(level)
+    size = _holding(listed.rows(), level, listed.fewest_rows(alpha / 2), listed.most_rows(alpha / 2))
+    attributes = tuple(_attribute(listed, x, level) for x in range(listed.synopsis.domain.dimensions))
     pairs = tuple(
         _pair(listed, attributes, (x, y), level) for x in range(len(attributes)) for y in range(x + 1, len(attributes))
     )
-    return Moments(level=level, size=Estimate(float(synopsis.size), size), attributes=attributes, pairs=pairs)
+    return Moments(level=level, size=size, attributes=attributes, pairs=pairs)
 
 
 def _attribute(listed: ListedCells, x: int, level: float) -> AttributeMoments:
-    attribute = listed.synopsis.domain.attributes[x]
-    centres = axis_centres(listed.synopsis, x)
-    mean = _bounded(listed, x, centres, 0, level, bounds=(attribute.lower, attribute.upper))
-    middle = mean.value if mean.value is not None else float(np.mean(centres))
+    attribute, alpha = listed.synopsis.domain.attributes[x], alpha_of(level)
+    centres, ends = axis_centres(listed.synopsis, x), (attribute.lower, attribute.upper)
+    mean = _listed_mean(listed, x, centres, ends)
+    middle = mean if mean is not None else float(np.mean(centres))
     spread = (centres - middle) ** 2
+    most = (0.0, attribute.width**2 / 4)
     # The variance rests on two statements, its own and one on the mean that it is taken about: half the error each.
-    half = 1.0 - (1.0 - level) / 2
-    about = _bounded(listed, x, spread, int(np.argmin(spread)), half, bounds=(0.0, attribute.width**2 / 4))
-    surer = _bounded(listed, x, centres, 0, half, bounds=(attribute.lower, attribute.upper))
-    lowest = max(0.0, about.interval.low - mean_error(surer, middle) ** 2)
+    low, high = _bounds(listed, x, spread, int(np.argmin(spread)), alpha / 2, ends=most)
+    surer = _bounds(listed, x, centres, 0, alpha / 2, ends=ends)
+    error = max(surer[1] - middle, middle - surer[0])
     return AttributeMoments(
         name=attribute.name,
-        mean=mean,
-        variance=Estimate(about.value, Interval(level, lowest, about.interval.high)),
+        mean=_holding(mean, level, *_bounds(listed, x, centres, 0, alpha, ends=ends)),
+        variance=_holding(_listed_mean(listed, x, spread, most), level, max(0.0, low - error**2), high),
         discretisation=attribute.width / listed.synopsis.grid.cells_per_axis / 2,
     )
 
 
-def _bounded(
-    listed: ListedCells, x: int, values: Floats, lowest: int, level: float, *, bounds: tuple[float, float]
-) -> Estimate:
-    """The mean over rows of `values` by cell of one axis, which rise to both sides of the cell `lowest`."""
-    m = len(values)
+def _holding(value: float | None, level: float, low: float, high: float) -> Estimate:
+    """An estimate with its interval, which holds it even where the statements behind the two ends contradict it."""
+    if value is not None:
+        low, high = min(low, value), max(high, value)
+    return Estimate(value, Interval(level, low, high))
+
+
+def _listed_mean(listed: ListedCells, x: int, values: Floats, ends: tuple[float, float]) -> float | None:
+    """The mean over the rows of the listed cells of `values` by cell of one axis; None where there are none."""
     total = listed.counts.sum()
-    value = float(np.clip(listed.counts @ values[listed.places[:, x]] / total, *bounds)) if total > 0 else None
+    return float(np.clip(listed.counts @ values[listed.places[:, x]] / total, *ends)) if total > 0 else None
+
+
+def _bounds(
+    listed: ListedCells, x: int, values: Floats, lowest: int, alpha: float, *, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """Bounds on the mean over all rows of `values` by cell, which rise to both sides of the cell `lowest`.
+
+    `values` and `lowest` may follow from the noisy counts: the bounds on the rows below and above every inner edge hold
+    all together, two pairs for each edge, and so do two bounds on the number of rows. Each has its share of alpha.
+    """
+    m = len(values)
+    each = alpha / (2 * m)
     below = listed.below(x)
-    # One pair of bounds for each inner edge, and one for the number of rows.
-    each = 1.0 - (1.0 - level) / m
     low, high = np.zeros(m - 1), np.zeros(m - 1)
     for side, sets in ((slice(0, lowest), below), (slice(lowest, m - 1), listed.outside(below))):
-        lows, highs = listed.bounds(sets, each)
+        lows, highs = listed.bounds(sets, alpha=each)
         low[side], high[side] = lows[1:-1][side], highs[1:-1][side]
     steps = np.abs(np.diff(values))
-    fewest, most = listed.rows(each)
-    least = values[lowest] + float(steps @ low) / most if most > 0 else bounds[0]
-    greatest = values[lowest] + float(steps @ high) / fewest if fewest > 0 else bounds[1]
-    interval = Interval(level, *(float(end) for end in np.clip([least, greatest], *bounds)))
-    return Estimate(value, interval)
+    fewest, most = listed.fewest_rows(each), listed.most_rows(each)
+    least = values[lowest] + float(steps @ low) / most if most > 0 else ends[0]
+    greatest = values[lowest] + float(steps @ high) / fewest if fewest > 0 else ends[1]
+    bounded = np.clip([least, greatest], *ends)
+    return float(bounded[0]), float(bounded[1])
 
 
 def _pair(

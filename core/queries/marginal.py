@@ -13,7 +13,7 @@ from core.grid import Grid
 from core.noise import standard_deviation
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.listed import ListedCells
-from core.queries.uncertainty import Floats, equal_radius
+from core.queries.uncertainty import Floats, alpha_of, alpha_of_each, equal_radius
 from core.synopsis import Synopsis
 
 MAX_LISTED_MARGINAL = 1_000_000
@@ -63,7 +63,7 @@ def marginal(
     synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts: CountsKind, cells: int | None = None
 ) -> Marginal:
     """The marginal histogram of some attributes, in the order asked for, with at most `cells` cells on each axis."""
-    domain = _selected(synopsis.domain, names)
+    alpha, domain = alpha_of(level), _selected(synopsis.domain, names)
     grid = Grid(cells_per_axis=synopsis.grid.cells_per_axis, dimensions=domain.dimensions)
     group = 1 if cells is None else -(-grid.cells_per_axis // cells)
     if synopsis.cells is not None:
@@ -71,8 +71,6 @@ def marginal(
     raw = _grouped(raw_marginal(synopsis, names), grid, group)
     summed = synopsis.grid.cell_count // grid.cell_count * group**grid.dimensions
     epsilon = synopsis.histogram_epsilon
-    # Marginal cells share no cell of the synopsis, so their noises are independent: level^(1/M) each is level for all.
-    each = level ** (1.0 / raw.size)
     return Marginal(
         domain=domain,
         grid=grid,
@@ -80,8 +78,9 @@ def marginal(
         summed=summed,
         level=level,
         noise_sd=standard_deviation(epsilon) * summed**0.5,
-        reach=equal_radius(epsilon, level, summed),
-        reach_all=equal_radius(epsilon, each, summed),
+        reach=equal_radius(epsilon, summed, alpha=alpha),
+        # Marginal cells share no cell of the synopsis, so their noises are independent.
+        reach_all=equal_radius(epsilon, summed, alpha=alpha_of_each(level, raw.size)),
         group=group,
     )
 
@@ -116,8 +115,8 @@ def _listed_marginal(listed: ListedCells, domain: Domain, grid: Grid, level: flo
         noise_sd=None,
         reach=None,
         reach_all=None,
-        bounds=listed.bounds(weighed, level),
-        bounds_all=listed.bounds(weighed, 1.0 - (1.0 - level) / sizes.size),
+        bounds=listed.bounds(weighed, alpha=alpha_of(level)),
+        bounds_all=listed.bounds(weighed, alpha=alpha_of(level) / sizes.size),
         group=group,
     )
 

@@ -27,10 +27,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.checkpoint import Checkpoint, carry_on
 from core.grid import Grid
 from core.queries.posterior_likelihood import CellLikelihood, Floats, between, cell_likelihood
 from core.queries.posterior_sampler import Mixtures, Tempering, expected_parts
-from core.queries.size import best_size
+from core.queries.size import expected_rows
 from core.synopsis import Synopsis
 
 _EVERY = 5
@@ -61,9 +62,9 @@ class Posterior:
     draws: Draws
 
 
-def posterior(synopsis: Synopsis, k: int, *, rng: np.random.Generator) -> Posterior:
+def posterior(synopsis: Synopsis, k: int, *, rng: np.random.Generator, checkpoint: Checkpoint = carry_on) -> Posterior:
     """The posterior under a mixture of k components; the same again for the same generator."""
-    grid, size = synopsis.grid, best_size(synopsis).rows
+    grid, size = synopsis.grid, expected_rows(synopsis)
     fine = fine_grid(grid)
     likelihood = cell_likelihood(synopsis.counts, float(synopsis.histogram_epsilon))
     counts = synopsis.counts.astype(np.float64)
@@ -73,7 +74,9 @@ def posterior(synopsis: Synopsis, k: int, *, rng: np.random.Generator) -> Poster
     kept = -(-(sweeps - burn_in) // _EVERY)
     stride = max(1, kept * replicas // _DRAWS)
     weights, draws = np.zeros(fine.cell_count), []
-    for number, (mixtures, expected) in enumerate(chains.run(sweeps, burn_in=burn_in, every=_EVERY)):
+    for number, (mixtures, expected) in enumerate(
+        chains.run(sweeps, burn_in=burn_in, every=_EVERY, checkpoint=checkpoint)
+    ):
         spread = _spread(mixtures, fine)
         place = likelihood.at(expected)
         mean = between(likelihood.mean, place)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from core.checkpoint import Checkpoint, carry_on
 from core.grid import Grid
 from core.kmeans import plus_plus
 from core.queries.posterior_likelihood import CellLikelihood, Floats
@@ -137,9 +138,12 @@ class Tempering:
         # Which chain is at which heat: (replicas, heats).
         self._at = self._rows.reshape(replicas, len(HEATS)).copy()
 
-    def run(self, sweeps: int, *, burn_in: int, every: int) -> Iterator[tuple[Mixtures, Floats]]:
+    def run(
+        self, sweeps: int, *, burn_in: int, every: int, checkpoint: Checkpoint = carry_on
+    ) -> Iterator[tuple[Mixtures, Floats]]:
         """The parameters and the expected counts of the chains at heat 1, at every so many sweeps after the first."""
         for sweep in range(sweeps):
+            checkpoint()
             self._sweep()
             if sweep >= burn_in and (sweep - burn_in) % every == 0:
                 self._expected = self._total()  # sheds the rounding of many updates

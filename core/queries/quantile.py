@@ -11,7 +11,7 @@ from core.errors import InvalidQuery
 from core.queries.denoise import nonnegative
 from core.queries.listed import ListedCells
 from core.queries.marginal import edges_of, raw_marginal
-from core.queries.uncertainty import STEPS, Floats, Interval, Rounding, Sums, by_steps, radii
+from core.queries.uncertainty import STEPS, Floats, Interval, Rounding, Sums, alpha_of, by_steps, radii
 from core.synopsis import Synopsis
 
 
@@ -31,7 +31,7 @@ def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quanti
     The value is read off the non-negative counts, rows spread evenly within a cell. The interval: at an edge e let
     D(e) = (1 - q) (rows below) - q (rows above). Without noise D <= 0 at the lower edge of the quantile's cell and
     D >= 0 at its upper edge. A cell stays in the interval unless the noisy D says otherwise by more than the radius of
-    its noise; each of the two tests errs with (1 - level) / 2 at most. So it covers the noise and the cell's width.
+    its noise; each of the two tests errs with alpha / 2 at most. So it covers the noise and the cell's width.
     """
     if name not in synopsis.domain.names:
         raise InvalidQuery(
@@ -42,7 +42,7 @@ def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quanti
     m = synopsis.grid.cells_per_axis
     edges = edges_of(synopsis.domain.attributes[synopsis.domain.names.index(name)], m)
     counts = raw_marginal(synopsis, (name,))
-    low, high = _kept_cells(synopsis, name, counts, q, level)
+    low, high = _kept_cells(synopsis, name, counts, q, alpha_of(level))
     value, cell = _value(nonnegative(counts), edges, q)
     return Quantile(
         q=q,
@@ -52,12 +52,12 @@ def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quanti
     )
 
 
-def _kept_cells(synopsis: Synopsis, name: str, counts: np.ndarray, q: float, level: float) -> tuple[int, int]:
+def _kept_cells(synopsis: Synopsis, name: str, counts: np.ndarray, q: float, alpha: float) -> tuple[int, int]:
     """The first and last cell that the noisy counts do not rule out."""
     if synopsis.cells is None:
-        least, greatest = _statistic(synopsis, counts, q, level)
+        least, greatest = _statistic(synopsis, counts, q, alpha)
     else:
-        least, greatest = _listed_statistic(ListedCells(synopsis), synopsis.domain.names.index(name), q, level)
+        least, greatest = _listed_statistic(ListedCells(synopsis), synopsis.domain.names.index(name), q, alpha)
     may_begin = least <= 0  # the quantile may lie at or above this edge
     may_end = greatest >= 0  # … at or below this edge
     may_begin[0] = may_end[-1] = True
@@ -67,23 +67,24 @@ def _kept_cells(synopsis: Synopsis, name: str, counts: np.ndarray, q: float, lev
     return int(kept[0]), int(kept[-1])
 
 
-def _statistic(synopsis: Synopsis, counts: np.ndarray, q: float, level: float) -> tuple[Floats, Floats]:
+def _statistic(synopsis: Synopsis, counts: np.ndarray, q: float, alpha: float) -> tuple[Floats, Floats]:
     """Bounds on D at every edge."""
     m = len(counts)
     per_slab = synopsis.grid.cell_count // m
     below = np.concatenate([[0], np.cumsum(counts)])
     statistic = (1 - q) * below - q * (below[-1] - below)
     position = np.arange(m + 1, dtype=np.float64)
-    reach = radii(synopsis.histogram_epsilon, level, _edge_sums(q, per_slab * position, per_slab * (m - position)))
+    sums = _edge_sums(q, per_slab * position, per_slab * (m - position))
+    reach = radii(synopsis.histogram_epsilon, sums, alpha=alpha)
     return statistic - reach, statistic + reach
 
 
-def _listed_statistic(listed: ListedCells, axis: int, q: float, level: float) -> tuple[Floats, Floats]:
+def _listed_statistic(listed: ListedCells, axis: int, q: float, alpha: float) -> tuple[Floats, Floats]:
     """Bounds on D at every edge of a thresholded synopsis, from bounds on the rows below and above it."""
     below = listed.below(axis)
     # Two tests, each of two pairs of bounds: a quarter of what may go wrong for each.
-    each = 1.0 - (1.0 - level) / 4
-    (low, high), (rest_low, rest_high) = listed.bounds(below, each), listed.bounds(listed.outside(below), each)
+    low, high = listed.bounds(below, alpha=alpha / 4)
+    rest_low, rest_high = listed.bounds(listed.outside(below), alpha=alpha / 4)
     return (1 - q) * low - q * rest_high, (1 - q) * high - q * rest_low
 
 

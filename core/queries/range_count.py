@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from core.noise import standard_deviation
 from core.queries.boxes import Box, Edges
 from core.queries.listed import ListedCells
-from core.queries.uncertainty import Floats, radii
+from core.queries.uncertainty import Floats, alpha_of, radii
 from core.synopsis import Synopsis
 
 _AT_ONCE = 2**21
@@ -88,17 +89,22 @@ def _by_cells(counts: NDArray[np.int64], edges: Edges) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeCounts:
-    """For each box its count, the interval of its noise at `level`, and what the cells that it cuts may add.
+    """For each box its count, the interval of its whole error at `level`, and the two parts of that error.
 
-    `without_cut` is the noisy count of the whole cells inside the box, `with_cut` that of all cells it touches: without
-    noise, the number of rows in the box would lie between the two.
+    `low` to `high` covers the number of rows in the box: noise and cut cells together (see `count_boxes`). The parts:
+    `noise_low` to `noise_high` covers what `count` would be without noise, at the same level; `without_cut` is the
+    noisy count of the whole cells inside the box, `with_cut` that of all cells that hold a part of it. `edges` are the
+    boxes in cell units, as they were counted.
     """
 
     level: float
     simultaneous: bool
+    edges: Edges
     count: Floats
     low: Floats
     high: Floats
+    noise_low: Floats
+    noise_high: Floats
     noise_sd: Floats
     without_cut: Floats
     with_cut: Floats
@@ -112,36 +118,76 @@ def range_table(synopsis: Synopsis) -> RangeTable:
     return SummedArea(synopsis) if synopsis.cells is None else ListedCells(synopsis)
 
 
-def count_boxes(table: RangeTable, boxes: tuple[Box, ...], *, level: float, simultaneous: bool) -> RangeCounts:
-    """Many boxes at once. Simultaneous intervals hold all together with probability `level` (a union bound).
+def count_boxes(
+    table: RangeTable, boxes: tuple[Box, ...], *, level: float, simultaneous: bool, snap: bool = False
+) -> RangeCounts:
+    """Count many boxes at once. Simultaneous intervals hold all together with probability `level` (a union bound).
 
-    Of a thresholded synopsis a count is the sum over listed cells, and its interval also covers what is not listed.
+    With `snap` each end moves to the nearest cell edge, and the answer is about the moved box: no cell is cut.
+
+    *Coverage.* Let T be the number of rows in a box, T_in the exact count of the cells inside it (`Edges.inner`), T_out
+    of those that hold a part of it or its upper ends (`Edges.outer`); with `snap`, all three are the same. Every row of
+    a cell inside is a row of the box, and every row of the box lies in a cell of the outer ones, so
+    T_in <= T <= T_out, also if T counts rows at the upper ends. (Rows are as counted: `core.records` rounds a value up
+    to the next 2^-32 of its attribute's range.) Let alpha = 1 - level. `low` exceeds T_in with
+    probability alpha / 2 at most, and `high` is below T_out with probability alpha / 2 at most: one-sided bounds, which
+    the two ends of an interval at `level` are, since the law of the noise is symmetric (`radii`) or since each end was
+    given its half of alpha (`ListedCells.bounds`). So low <= T_in <= T <= T_out <= high with probability `level` or
+    more. An interval that misses `count` itself is widened to hold it, which loses no coverage.
+
+    Of a thresholded synopsis a count is the sum over listed cells, and its intervals also cover what is not listed.
     """
     synopsis = table.synopsis
-    sd = standard_deviation(synopsis.histogram_epsilon)
+    m = synopsis.grid.cells_per_axis
     edges = Edges.of(boxes, synopsis.domain, synopsis.grid)
-    each = 1.0 - (1.0 - level) / len(boxes) if simultaneous else level
+    edges = edges.nearest(m) if snap else edges
+    inner, outer = (edges, edges) if snap else (edges.inner(), edges.outer(m))
+    alpha = alpha_of(level) / (len(boxes) if simultaneous else 1)
+    # One call for all three: numpy's cost is mostly per call.
+    shown, inside, around = _bounded(table, Edges.stacked(edges, inner, outer), alpha=alpha).parts(len(boxes))
+    return RangeCounts(
+        level=level,
+        simultaneous=simultaneous,
+        edges=edges,
+        count=shown.count,
+        low=np.minimum(inside.low, shown.count),
+        high=np.maximum(around.high, shown.count),
+        noise_low=shown.low,
+        noise_high=shown.high,
+        noise_sd=shown.sd,
+        without_cut=inside.count,
+        with_cut=around.count,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounded:
+    """Noisy counts with bounds on the same counts without noise, cut cells by their share, and standard deviations."""
+
+    count: Floats
+    low: Floats
+    high: Floats
+    sd: Floats
+
+    def parts(self, size: int) -> Iterator[_Bounded]:
+        """Consecutive parts of so many boxes each."""
+        for start in range(0, len(self.count), size):
+            part = slice(start, start + size)
+            yield _Bounded(self.count[part], self.low[part], self.high[part], self.sd[part])
+
+
+def _bounded(table: RangeTable, edges: Edges, *, alpha: float) -> _Bounded:
+    epsilon = table.synopsis.histogram_epsilon
     match table:
         case SummedArea():
             sums = edges.sums()
             count, squares = table.sums(edges), sums.squares
-            reach = radii(synopsis.histogram_epsilon, each, sums)
+            reach = radii(epsilon, sums, alpha=alpha)
             low, high = count - reach, count + reach
-            without_cut, with_cut = table.sums(edges.inner()), table.sums(edges.outer())
         case ListedCells():
             weighed = table.weigh(edges)
             count, squares = weighed.sums, weighed.listed_squares
-            low, high = table.bounds(weighed, each)
-            without_cut, with_cut = table.weigh(edges.inner()).sums, table.weigh(edges.outer()).sums
+            low, high = table.bounds(weighed, alpha=alpha)
         case _:
             assert_never(table)
-    return RangeCounts(
-        level=level,
-        simultaneous=simultaneous,
-        count=count,
-        low=low,
-        high=high,
-        noise_sd=sd * np.sqrt(squares),
-        without_cut=without_cut,
-        with_cut=with_cut,
-    )
+    return _Bounded(count=count, low=low, high=high, sd=standard_deviation(epsilon) * np.sqrt(squares))

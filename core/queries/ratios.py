@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.budget import Epsilon
-from core.queries.uncertainty import STEPS, Floats, Interval, Rounding, Sums, by_steps, radii
+from core.queries.uncertainty import STEPS, Floats, Rounding, Sums, by_steps, radii
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,9 +26,16 @@ class Ratio:
     weights: Floats
     bounds: tuple[float, float]
 
+    @property
+    def value(self) -> float:
+        """The ratio, within its bounds; their middle where the sum of counts is not positive."""
+        total = float(self.counts.sum())
+        low, high = self.bounds
+        return min(max(float(self.counts @ self.weights) / total, low), high) if total > 0.0 else (low + high) / 2
 
-def ratio_intervals(epsilon: Epsilon, ratios: Sequence[Ratio], levels: Sequence[float]) -> list[list[Interval]]:
-    """For each level the intervals of all ratios, however noisy their denominators are (Fieller 1954).
+
+def ratio_intervals(epsilon: Epsilon, ratios: Sequence[Ratio], alphas: Sequence[float]) -> list[list[Ends]]:
+    """For each alpha the (low, high) of all ratios, however noisy their denominators are (Fieller 1954).
 
     theta is kept if B - theta A = sum of y (a - theta) is within the radius of its own noise, whose variance is
     s^2 sum of (a - theta)^2: a quadratic inequality in theta. Where it holds for arbitrarily large theta, the sum of
@@ -36,20 +45,19 @@ def ratio_intervals(epsilon: Epsilon, ratios: Sequence[Ratio], levels: Sequence[
     ends of the interval which that gives, and the widest of the three serves.
     """
     many = _Ratios.of(ratios)
-    low, high = (np.tile(ends, (len(levels), 1)) for ends in many.without_noise())
+    low, high = (np.tile(ends, (len(alphas), 1)) for ends in many.without_noise())
     noisy = np.flatnonzero((many.total > 0.0) & (many.least < many.most))
     if len(noisy):
-        rows, at = np.tile(noisy, len(levels)), np.repeat(np.asarray(levels), len(noisy))
+        rows, at = np.tile(noisy, len(alphas)), np.repeat(np.asarray(alphas), len(noisy))
         widest = many.factors(epsilon, rows, many.middle(rows), at)
-        ends = np.concatenate(many.kept(rows, widest))
-        at_ends = many.factors(epsilon, np.tile(rows, 2), ends, np.tile(at, 2))
-        widest = np.maximum(widest, at_ends.reshape(2, -1).max(axis=0))
-        for ends, found in zip((low, high), many.kept(rows, widest), strict=True):
-            ends[:, noisy] = found.reshape(len(levels), -1)
-    return [
-        [Interval(level, *ends) for ends in zip(lows, highs, strict=True)]
-        for level, lows, highs in zip(levels, low.tolist(), high.tolist(), strict=True)
-    ]
+        ends = np.stack(many.kept(rows, widest))
+        some = np.flatnonzero((ends != many.bounds[:, rows]).any(axis=0))  # all else is as wide as it can be already
+        if len(some):
+            at_ends = many.factors(epsilon, np.tile(rows[some], 2), ends[:, some].ravel(), np.tile(at[some], 2))
+            widest[some] = np.maximum(widest[some], at_ends.reshape(2, -1).max(axis=0))
+        for side, kept in zip((low, high), many.kept(rows, widest), strict=True):
+            side[:, noisy] = kept.reshape(len(alphas), -1)
+    return [list(zip(lows, highs, strict=True)) for lows, highs in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,8 +130,8 @@ class _Ratios:
         low, high = (np.clip(about + span * ((b + side * root) / bounded), lower, upper) for side in (-1, 1))
         return np.where(a > 0.0, low, lower), np.where(a > 0.0, high, upper)
 
-    def factors(self, epsilon: Epsilon, rows: NDArray[np.int64], thetas: Floats, levels: Floats) -> Floats:
-        """radius^2 / sum of (a - theta)^2 for some ratios, each at its theta and level."""
+    def factors(self, epsilon: Epsilon, rows: NDArray[np.int64], thetas: Floats, alphas: Floats) -> Floats:
+        """radius^2 / sum of (a - theta)^2 for some ratios, each at its theta and alpha."""
         t, power = (thetas - self.about[rows]) / self.span[rows], self.powers[:, rows]
         squares = power[2] - 2 * t * power[1] + t**2 * power[0]
         fourths = power[4] - 4 * t * power[3] + 6 * t**2 * power[2] - 4 * t**3 * power[1] + t**4 * power[0]
@@ -139,5 +147,5 @@ class _Ratios:
 
         unequal = np.zeros(len(rows), dtype=np.bool_)
         sums = Sums(largest=largest, squares=squares, fourths=fourths, equal=unequal, steps=steps)
-        factors: Floats = radii(epsilon, levels, sums) ** 2 / squares
+        factors: Floats = radii(epsilon, sums, alpha=alphas) ** 2 / squares
         return factors

@@ -15,12 +15,23 @@ from core.synopsis import Synopsis
 BLOCK_ROWS = 2**16
 
 
-def synthetic_rows(synopsis: Synopsis, count: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """`count` rows in the attributes' own units, in blocks; a longer request begins with the rows of a shorter one."""
+def cumulative_weights(synopsis: Synopsis) -> NDArray[np.float64]:
+    """The running sum of the weights that cells are drawn by: non-negative counts, or equal ones where all are zero."""
     weights = nonnegative(synopsis.counts)
-    if not len(weights):  # refused here and not in `_blocks`, which runs when the reply has begun
+    if not len(weights):
         raise InvalidQuery("No cell of this release reached its threshold: there is nothing to draw rows from.")
-    return _blocks(synopsis, np.cumsum(weights if weights.any() else np.ones(len(weights))), count, seeded(seed))
+    return np.cumsum(weights if weights.any() else np.ones(len(weights)))
+
+
+def synthetic_rows(
+    synopsis: Synopsis, count: int, seed: int, cumulative: NDArray[np.float64] | None = None
+) -> Iterator[NDArray[np.float64]]:
+    """`count` rows in the attributes' own units, in blocks; a longer request begins with the rows of a shorter one.
+
+    `cumulative` is `cumulative_weights(synopsis)`, where the caller has it. What is refused is refused here and not in
+    `_blocks`, which runs when the reply has begun.
+    """
+    return _blocks(synopsis, cumulative_weights(synopsis) if cumulative is None else cumulative, count, seeded(seed))
 
 
 def _blocks(

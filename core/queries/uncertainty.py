@@ -2,7 +2,7 @@
 
 A noisy count is t + Z with Z discrete Laplace, independent from cell to cell, so a sum over cells with weights w_j is
 off by S = sum of w_j Z_j, whose law is known whatever the data. What is wanted is its radius: the r with
-P(|S| <= r) >= level. Three ways to it, the first that fits:
+P(|S| > r) <= alpha. Three ways to it, the first that fits:
 
 - Few cells, all of one weight: S is a sum of n independent draws. Its law is computed, not approximated: the
   characteristic function of Z to the power n, inverted by a Fourier transform.
@@ -13,7 +13,10 @@ P(|S| <= r) >= level. Three ways to it, the first that fits:
   weight, because S jumps; far out, where one heavy cell outweighs all others, by its tail. "Many" grows with epsilon:
   what counts is how many cells have any noise.
 
-Chernoff's bound limits the second, and replaces all three beyond the precision of a transform: levels above 1 - 10^-9.
+Chernoff's bound limits the second, and replaces all three beyond the precision of a transform: alpha below 10^-9.
+
+Errors are carried as alpha = 1 - level, never as a level: a level that is close to one cannot be divided among several
+statements without losing digits. `alpha_of` is where a level that somebody asked for is judged.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, exp, log, sqrt
+from math import ceil, exp, expm1, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +32,14 @@ from scipy.fft import dct
 from scipy.special import ndtri
 
 from core.budget import Epsilon
+from core.errors import InvalidQuery
 from core.noise import standard_deviation
 
 Floats = NDArray[np.float64]
 DEFAULT_LEVEL = 0.95
+# The surest level that is answered. Radii are tested against exact laws up to it, split among many statements.
+MAX_LEVEL = 0.999999
+OUT_OF_BOUNDS = f"A level lies above 0 and is at most {MAX_LEVEL}."
 STEPS = 32  # weights are rounded to this many steps of the largest
 
 # Laplace draws whose sum is close enough to normal for the correction to do the rest: 16 of any weights, more of them
@@ -56,6 +63,18 @@ class Interval:
 
 
 Rounding = Callable[[Floats], NDArray[np.int64]]
+
+
+def alpha_of(level: float) -> float:
+    """1 - level: the probability that an interval may miss with. Raises InvalidQuery for a level out of bounds."""
+    if not 0.0 < level <= MAX_LEVEL:
+        raise InvalidQuery(OUT_OF_BOUNDS)
+    return 1.0 - level
+
+
+def alpha_of_each(level: float, number: int) -> float:
+    """The alpha of each of so many independent statements that hold all together with probability `level` (Sidak)."""
+    return -expm1(log(level) / number)
 
 
 def up(steps: Floats) -> NDArray[np.int64]:
@@ -89,8 +108,8 @@ class Sums:
     steps: Callable[[NDArray[np.int64], Rounding], Floats]
 
 
-def radius(epsilon: Epsilon, level: float, weights: Floats, times: float = 1.0) -> float:
-    """The least r (or a little more) with P(|S| <= r) >= level; each weight stands for `times` cells."""
+def radius(epsilon: Epsilon, weights: Floats, times: float = 1.0, *, alpha: float) -> float:
+    """The least r (or a little more) with P(|S| > r) <= alpha; each weight stands for `times` cells."""
     sizes = np.abs(weights.ravel())
     largest = float(sizes.max(initial=0.0))
     sums = Sums(
@@ -102,15 +121,15 @@ def radius(epsilon: Epsilon, level: float, weights: Floats, times: float = 1.0) 
             rounding(sizes / largest * STEPS), np.full(len(sizes), times), np.zeros(len(sizes), np.int64), 1
         ),
     )
-    return float(radii(epsilon, level, sums)[0])
+    return float(radii(epsilon, sums, alpha=alpha)[0])
 
 
-def equal_radius(epsilon: Epsilon, level: float, cells: int) -> float:
+def equal_radius(epsilon: Epsilon, cells: int, *, alpha: float) -> float:
     """The radius of a plain sum of so many cells."""
-    return float(equal_radii(epsilon, level, np.array([cells]))[0])
+    return float(equal_radii(epsilon, np.array([cells]), alpha=alpha)[0])
 
 
-def equal_radii(epsilon: Epsilon, level: float, cells: NDArray[np.int64]) -> Floats:
+def equal_radii(epsilon: Epsilon, cells: NDArray[np.int64], *, alpha: float) -> Floats:
     """The radii of plain sums of so many cells each."""
     ones, number = np.ones(len(cells)), cells.astype(np.float64)
     sums = Sums(
@@ -120,7 +139,7 @@ def equal_radii(epsilon: Epsilon, level: float, cells: NDArray[np.int64]) -> Flo
         equal=np.ones(len(cells), dtype=np.bool_),
         steps=lambda rows, _rounding: np.multiply.outer(number[rows], np.arange(1, STEPS + 1) == STEPS),
     )
-    return radii(epsilon, level, sums)
+    return radii(epsilon, sums, alpha=alpha)
 
 
 def by_steps(steps: NDArray[np.int64], times: Floats, owner: NDArray[np.int64], sums: int) -> Floats:
@@ -129,13 +148,13 @@ def by_steps(steps: NDArray[np.int64], times: Floats, owner: NDArray[np.int64], 
     return found.astype(np.float64).reshape(sums, STEPS + 1)[:, 1:]
 
 
-def radii(epsilon: Epsilon, level: float | Floats, sums: Sums) -> Floats:
-    """The radius of each of many sums, at one level or each at its own."""
+def radii(epsilon: Epsilon, sums: Sums, *, alpha: float | Floats) -> Floats:
+    """The radius of each of many sums, with one alpha or each with its own."""
     reach = np.zeros(len(sums.squares))
     some = np.flatnonzero(sums.squares > 0.0)
     largest, squares, fourths = sums.largest[some], sums.squares[some], sums.fourths[some]
     cells = squares / largest**2  # as many of the largest weight have the same variance
-    tail = np.broadcast_to(1.0 - np.asarray(level), reach.shape)[some]
+    tail = np.broadcast_to(np.asarray(alpha), reach.shape)[some]
     effective = squares**2 / fourths
     found = _many(epsilon, tail, cells, effective)
     draws = 3.0 * effective / _kurtosis(epsilon)

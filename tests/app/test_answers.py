@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import hmac
 import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -144,8 +146,11 @@ def test_a_costly_answer_is_worked_out_once(desk: Desk, monkeypatch: pytest.Monk
 def test_the_first_stored_answer_wins(desk: Desk) -> None:
     """What one worker stored, every worker serves, even if it would have worked out other bytes."""
     desk.get("clusters?k=4")
+    body = b'{"first":"stored"}'
     with desk.api.service.database.transaction() as tx:
-        tx.execute(text("UPDATE answers SET body = :body"), {"body": b'{"first":"stored"}'})
+        key = tx.execute(text("SELECT key FROM answers")).scalar_one()
+        mac = hmac.new(desk.api.service.secret, b"answer %s " % key.encode() + body, sha256).hexdigest()
+        tx.execute(text("UPDATE answers SET body = :body, mac = :mac"), {"body": body, "mac": mac})
     desk.api.forget_answers()
     assert desk.get("clusters?k=4").json() == {"first": "stored"}
     digest = desk.api.analyst("GET", f"/v1/releases/{desk.release}").json()["synopsis"]["digest"]
@@ -169,9 +174,18 @@ def test_a_release_that_is_not_published_or_not_yours_does_not_exist(sqlite_desk
 BAD = {
     "count?where=height:1..2": 422,
     "count?where=age:3..2": 422,
+    "count?where=age:9..9": 422,
+    "count?where=age:100.5..200": 422,
+    "count?where=age:..0": 422,
+    "count?where=age:1..3&where=age:3..5": 422,
+    "count?snap=perhaps": 422,
     "count?where=age": 422,
     "count?where=age:1..nan": 422,
     "count?level=1": 422,
+    "count?level=0": 422,
+    "count?level=nan": 422,
+    "count?level=0.9999991": 422,
+    "moments?level=0.9999999999999999": 422,
     "clusters?k=0": 422,
     "clusters?k=-1": 422,
     "clusters?k=100000": 422,
@@ -197,6 +211,30 @@ def test_a_bad_question_gets_a_clear_problem(sqlite_desk: Desk, question: str) -
     answer = sqlite_desk.get(question)
     assert (answer.status_code, answer.headers["content-type"]) == (BAD[question], "application/problem+json")
     assert answer.json()["detail"]
+
+
+@pytest.mark.parametrize("level", ["1", "0", "0.9999991", "0.9999999999999999", "nan", "inf"])
+def test_a_level_that_cannot_be_held_is_refused_in_one_sentence(sqlite_desk: Desk, level: str) -> None:
+    """The same for every question that takes a level, in the address or in a body."""
+    sentence = "A level lies above 0 and is at most 0.999999."
+    for question in ("count?", "marginal?attributes=age&", "quantiles?attribute=age&q=0.5&", "moments?", "synopsis?"):
+        refused = sqlite_desk.get(f"{question}level={level}")
+        assert (refused.status_code, refused.json()["detail"]) == (422, f"query.level: {sentence}")
+    if level not in {"nan", "inf"}:
+        refused = sqlite_desk.post("counts", {"boxes": [[]], "level": float(level)})
+        assert (refused.status_code, refused.json()["detail"]) == (422, f"body.level: {sentence}")
+
+
+@pytest.mark.parametrize("level", ["5e-324", "1e-300", "0.5", "0.999999"])
+def test_every_level_that_is_taken_is_answered(sqlite_desk: Desk, level: str) -> None:
+    """From the least to the surest."""
+    for question in QUESTIONS:
+        if "rows" not in question and "scan" not in question and "level" not in question:
+            joined = f"{question}{'&' if '?' in question else '?'}level={level}"
+            assert sqlite_desk.get(joined).status_code == 200, joined
+    assert sqlite_desk.get(f"moments?level={level}").status_code == 200
+    boxes = {"boxes": [[], ["age:20..40"]], "level": float(level), "simultaneous": True}
+    assert sqlite_desk.post("counts", boxes).status_code == 200
 
 
 def test_a_form_that_is_not_offered_is_refused(sqlite_desk: Desk) -> None:
@@ -239,9 +277,47 @@ def test_counts_agree_with_count(sqlite_desk: Desk) -> None:
     for i, where in enumerate(boxes):
         alone = sqlite_desk.get("count", params={"where": where}).json()
         assert together["counts"][i] == pytest.approx(alone["count"])
-        assert together["low"][i] == pytest.approx(alone["interval"]["low"])
+        assert (together["low"][i], together["high"][i]) == (alone["interval"]["low"], alone["interval"]["high"])
+        for part in ("noise", "discretisation"):
+            assert {name: values[i] for name, values in together[part].items()} == alone[part]
     assert sqlite_desk.post("counts", {"boxes": []}).status_code == 422
     assert sqlite_desk.post("counts", {"boxes": [[]] * 10_001}).status_code == 422
+
+
+def test_a_count_has_one_interval_of_its_whole_error_and_its_parts(sqlite_desk: Desk) -> None:
+    """`interval` holds the noise's own and the ends that cut cells give; without a cut cell it is the noise's own."""
+    cut = sqlite_desk.get("count?where=age:20.5..40.5&level=0.9").json()
+    assert set(cut) - set(sqlite_desk.get("moments").json()) == {"count", "interval", "noise", "discretisation"}
+    assert (set(cut["interval"]), cut["interval"]["level"]) == ({"level", "low", "high"}, 0.9)
+    assert (set(cut["noise"]), set(cut["discretisation"])) == ({"low", "high", "sd"}, {"low", "high"})
+    assert cut["interval"]["low"] <= cut["discretisation"]["low"]
+    assert cut["interval"]["high"] >= cut["discretisation"]["high"]
+    whole = sqlite_desk.get("count").json()
+    assert {end: whole["interval"][end] for end in ("low", "high")} == {
+        end: whole["noise"][end] for end in ("low", "high")
+    }
+
+
+def test_a_snapped_count_names_the_edges_it_counted_between(sqlite_desk: Desk) -> None:
+    """They are edges of the grid, and the box between them has the same count and the interval of its noise."""
+    asked = sqlite_desk.get("count?where=age:20.5..61&snap=true").json()
+    edges = sqlite_desk.get("marginal?attributes=age").json()["attributes"][0]["edges"]
+    ends = asked["snapped"]["age"]
+    for end, wanted in (("low", 20.5), ("high", 61)):
+        assert ends[end] == min(edges, key=lambda edge: abs(edge - wanted))
+    same = sqlite_desk.get("count", params={"where": f"age:{ends['low']}..{ends['high']}"}).json()
+    assert asked["count"] == same["count"]
+    assert asked["noise"] == same["noise"]
+    assert (asked["interval"]["low"], asked["interval"]["high"]) == (asked["noise"]["low"], asked["noise"]["high"])
+    assert (asked["parameters"]["snap"], "snapped" in same) == (True, False)
+
+
+def test_a_range_that_holds_nothing_says_what_would(sqlite_desk: Desk) -> None:
+    """The bounds are public, so the sentence names them; of many boxes it says which one is at fault."""
+    assert "bounds, 0 to 100" in sqlite_desk.get("count?where=age:101..200").json()["detail"]
+    assert "write 9..10" in sqlite_desk.get("count?where=age:9..9").json()["detail"]
+    refused = sqlite_desk.post("counts", {"boxes": [["age:1..2"], ["age:9..9"]]})
+    assert (refused.status_code, refused.json()["detail"][:12]) == (422, "Box 2 of 2: ")
 
 
 def test_points_are_assigned_to_their_nearest_centre(sqlite_desk: Desk) -> None:

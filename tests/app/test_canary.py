@@ -161,7 +161,7 @@ def test_nothing_is_left_after_a_fault_of_our_own(scene: Scene, monkeypatch: pyt
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(csv(2).decode())
 
-    monkeypatch.setattr(releases, "make_synopsis", fail)
+    monkeypatch.setattr(releases, "draw_synopsis", fail)
     reply = scene.api.upload(scene.api.order().json()["id"], csv(1000), CSV)
     assert reply.status_code == 500
     assert traces(reply.text) == []

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from app import releases
 from app.config import Settings
 from app.errors import CannotStart, LedgerRewound
+from app.ledger import head
 from app.main import create_app, make_service
 from app.witness import Witness
 from core.chain import EMPTY, Head
@@ -139,4 +140,35 @@ def test_nothing_is_charged_while_the_witness_cannot_be_read(sqlite_api: Api) ->
     witness.rmdir()
     assert sqlite_api.call(None, "GET", "/readyz").status_code == 200
     assert sqlite_api.register().status_code == 201
-    assert sqlite_api.service.witness.head().seq == 1
+    assert sqlite_api.service.witness.head().seq == 5  # four keys and a grant
+
+
+def test_a_full_witness_disk_refuses_every_charge(sqlite_settings: Settings) -> None:
+    """Nothing is charged that a restored copy could forget: the next head is on that disk before the commit."""
+    full = sqlite_settings.witness_path.with_name(sqlite_settings.witness_path.name + ".new")
+    with Api(create_app(sqlite_settings, frozen_clock)) as api:
+        api.register()
+        full.symlink_to("/dev/full")  # opens, and takes no byte: ENOSPC, as from a disk without room
+        refused = [api.order(epsilon="0.1") for _ in range(20)]
+        assert [reply.status_code for reply in refused] == [503] * 20
+        assert "witness" in refused[0].json()["detail"]
+        assert api.budget()["spent"] == "0"
+        full.unlink()
+        assert api.order(epsilon="0.1").status_code == 201
+
+
+def test_an_entry_that_the_witness_missed_is_witnessed_before_the_next(sqlite_settings: Settings) -> None:
+    """A crash between commit and witness leaves one entry unwitnessed, never two: the next append catches up first."""
+    full = sqlite_settings.witness_path.with_name(sqlite_settings.witness_path.name + ".new")
+    with Api(create_app(sqlite_settings, frozen_clock)) as api:
+        api.register()
+        behind = api.service.witness.path.read_bytes()
+        assert api.order(epsilon="0.1").status_code == 201
+        api.service.witness.path.write_bytes(behind)
+        full.symlink_to("/dev/full")
+        assert api.order(epsilon="0.1").status_code == 503
+        assert api.budget()["spent"] == "0.1"
+        full.unlink()
+        assert api.order(epsilon="0.1").status_code == 201
+        with api.service.database.read_only() as tx:
+            assert api.service.witness.head() == head(tx)

@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from app.body_limit import BODY_SECONDS
 from app.cli import main
 from app.config import SECRETS, Settings
 from app.database import POOL_OVERFLOW, POOL_SIZE
+from app.http_protocol import HEAD_SECONDS, MAX_HEAD_BYTES, WRITE_SECONDS
 from app.serving import GRACE_SECONDS
+from app.startup import SPARE_FILES
 from tests.support.composed import COMPOSE
 from tests.support.image import ROOT, context, instructions, tracked_files
 
@@ -133,7 +136,7 @@ def test_containers_can_do_no_more_than_they_need() -> None:
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
-        assert service["ulimits"] == {"core": 0}
+        assert service["ulimits"]["core"] == 0
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert published == ["127.0.0.1:8000:8000"]
 
@@ -183,6 +186,33 @@ def test_the_systemd_unit_hands_over_settings_and_secrets_that_exist() -> None:
     for name in ("RUGNIK_DATA_DIR", "RUGNIK_WITNESS", "RUGNIK_SPOOL_DIR"):
         assert {variables[name], str(Path(variables[name]).parent)} & (made - {"/var/lib/rugnik"})
     assert (unit("LimitCORE"), unit("MemorySwapMax"), unit("DynamicUser")) == (["0"], ["0"], ["yes"])
+
+
+def test_memory_files_and_processes_have_a_ceiling() -> None:
+    """In containers and under systemd; no swap for rows, and files for every connection that a worker may have."""
+    needed = Settings().max_connections + SPARE_FILES
+    for service in OURS.values():
+        assert service["mem_limit"] == service["memswap_limit"] == "6g"
+        assert service["ulimits"]["nofile"] >= needed
+        assert service["pids_limit"] > 0
+    assert all("mem_limit" in service for service in SERVICES.values())
+    assert int(unit("LimitNOFILE")[0]) >= needed
+    assert (unit("MemoryMax"), unit("MemorySwapMax")) == (["6G"], ["0"])
+    assert int(unit("TasksMax")[0]) > 0
+
+
+def test_the_proxy_example_has_the_limits_of_the_server() -> None:
+    """A client that one of them turns away does not get further through the other."""
+    directives = {words[0]: words[1:] for words in (line.split() for line in re.split(r"[;{}]\s*", NGINX)) if words}
+    number, size = directives["large_client_header_buffers"]
+    assert int(number) * int(size.removesuffix("k")) * 1024 == MAX_HEAD_BYTES
+    assert directives["client_header_timeout"] == [f"{HEAD_SECONDS:g}s"]
+    assert directives["client_body_timeout"] == [f"{BODY_SECONDS:g}s"] == [f"{Settings().upload_idle_seconds:g}s"]
+    assert directives["send_timeout"] == [f"{WRITE_SECONDS:g}s"]
+    zone, most = directives["limit_conn"]
+    assert directives["limit_conn_zone"] == ["$binary_remote_addr", f"zone={zone}:10m"]
+    assert int(most) < Settings().max_connections
+    assert int(directives["proxy_read_timeout"][0].removesuffix("s")) > WRITE_SECONDS
 
 
 def test_the_proxy_example_keeps_uploads_off_its_disk_and_out_of_its_log() -> None:

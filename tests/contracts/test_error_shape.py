@@ -106,7 +106,7 @@ def test_a_refusal_at_a_cap_names_the_setting(world: World, failure: str, settin
 @pytest.mark.parametrize(
     ("failure", "detail"),
     [
-        ("unknown parameter", "There is no parameter of that name here; this takes: where, level."),
+        ("unknown parameter", "There is no parameter of that name here; this takes: where, level, snap."),
         ("unknown parameter of a file", "There is no parameter of that name here; this takes: count, seed, format."),
         ("a number for epsilon", 'body.epsilon: Send epsilon as a string, such as "0.5".'),
         ("epsilon too long", f"body.epsilon: {HOW_TO_WRITE}"),
@@ -141,8 +141,8 @@ def failing(*_: object, **__: object) -> None:
 FAULTS: list[tuple[object, str, Callable[[World], Response]]] = [
     (datasets, "list_all", lambda world: world.api.curator("GET", "/v1/datasets")),
     (releases, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
-    (releases, "count_upload", lambda world: world.api.upload(world.ordered)),
-    (releases, "make_synopsis", lambda world: world.api.upload(world.ordered)),
+    (releases, "read_upload", lambda world: world.api.upload(world.ordered)),
+    (releases, "draw_synopsis", lambda world: world.api.upload(world.api.order().json()["id"])),  # it is burnt then
 ]
 
 
@@ -232,13 +232,15 @@ def test_no_order_is_charged_without_a_witness_to_ask(lone: World, damage: str) 
     assert lone.api.budget() == before
 
 
-def test_an_order_that_could_not_be_witnessed_is_still_answered(lone: World) -> None:
-    """The charge is committed by then: a failure would make the curator order, and pay, again."""
+def test_an_order_that_could_not_be_witnessed_is_not_charged(lone: World) -> None:
+    """503 before the commit: neither is the epsilon spent, nor can a restored copy forget it."""
+    before = lone.api.budget()
     witness = lone.api.service.witness.path
     lock = witness.with_name(witness.name + ".lock")
     lock.unlink(missing_ok=True)
     lock.mkdir()
-    assert lone.api.order().status_code == 201
+    assert_problem(lone.api.order(), 503, "not-ready")
+    assert lone.api.budget() == before
 
 
 NUL = [

@@ -107,6 +107,19 @@ def test_every_failure_that_can_be_had_was_declared(world: World, failure: str) 
     assert str(reply.status_code) in operation["responses"]
 
 
+def test_ranges_are_said_to_be_half_open(world: World) -> None:
+    """Where a range is asked for, the document says which of its ends is counted."""
+    document = world.api.app.openapi()
+    (where,) = (
+        parameter
+        for parameter in document["paths"]["/v1/releases/{release_id}/count"]["get"]["parameters"]
+        if parameter["name"] == "where"
+    )
+    boxes = document["components"]["schemas"]["CountsBody"]["properties"]["boxes"]
+    for described in (where, boxes):
+        assert "half-open, [lower, upper)" in described["description"]
+
+
 def caller(path: str) -> Role:
     """A role that the route admits."""
     if path.startswith("/v1/ledger"):

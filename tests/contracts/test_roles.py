@@ -283,6 +283,12 @@ def test_the_whole_ledger_needs_a_key_without_limits(world: World, role: Role, p
     assert world.api.call_with(world.limited[role], "GET", path).status_code == 403
 
 
+def test_counters_need_a_key_without_limits(world: World) -> None:
+    """/metrics tells of every dataset's routes: 403 for an admin who is limited to some."""
+    assert world.api.call_with(world.limited[ADMIN], "GET", "/metrics").status_code == 403
+    assert world.api.admin("GET", "/metrics").status_code == 200
+
+
 def test_a_limited_curator_registers_only_names_on_its_list(world: World) -> None:
     """403 for another name, whether it is taken or not; 201 for its own."""
     names = ["mine"]

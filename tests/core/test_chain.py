@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.books import SECRET_HASH
 from core.budget import NOTHING, Epsilon
 from core.chain import EMPTY, GENESIS, Head, Kind, LedgerEntry, verify, walk
 
@@ -27,17 +28,35 @@ def chained(*steps: dict[str, Any]) -> list[LedgerEntry]:
 GRANT = {"kind": Kind.GRANT, "epsilon": ONE}
 CHARGE = {"kind": Kind.CHARGE, "release": "r", "epsilon": HALF}
 VOID = {"kind": Kind.VOID, "release": "r", "epsilon": HALF}
-PUBLISH = {"kind": Kind.PUBLISH, "release": "r", "detail": {"digest": "x"}}
+PUBLISH = {"kind": Kind.PUBLISH, "release": "r", "detail": {"digest": "d" * 64}}
 CLOSE = {"kind": Kind.CLOSE}
+DRAW = {"kind": Kind.DRAW, "release": "r"}
+KEY = {"id": "k1", "name": "n", "role": "admin", "datasets": None, SECRET_HASH: "5" * 64}
+ISSUE = {"kind": Kind.ISSUE, "dataset": None, "detail": KEY}
+REVOKE = {"kind": Kind.REVOKE, "dataset": None, "detail": {"id": "k1"}}
 
 
 def test_a_whole_life_verifies() -> None:
     """Grants, charges, voids, publishes and a close in a sensible order are valid, and the head is the last entry."""
     other = {"release": "s"}
-    entries = chained(GRANT, CHARGE, PUBLISH, CHARGE | other, CLOSE, VOID | other)
+    entries = chained(ISSUE, GRANT, CHARGE, DRAW, PUBLISH, CHARGE | other, CLOSE, VOID | other, REVOKE)
     found = verify(entries)
-    assert (found.valid, found.entries, found.head) == (True, 6, Head(seq=6, hash=entries[-1].hash))
+    assert (found.valid, found.entries, found.head) == (True, 9, Head(seq=9, hash=entries[-1].hash))
     assert verify([]).head == EMPTY
+
+
+def test_what_was_drawn_before_a_close_may_be_published_after_it() -> None:
+    """The upload was whole before the dataset was closed, and its epsilon is spent in any case."""
+    assert verify(chained(GRANT, CHARGE, DRAW, CLOSE, PUBLISH)).valid
+
+
+def test_a_ledger_of_version_0_1_verifies_and_goes_on_with_draws() -> None:
+    """It has publishes without a draw; from its first draw on, no publish may be without one."""
+    other = {"release": "s"}
+    assert verify(chained(GRANT, CHARGE, PUBLISH, CHARGE | other, DRAW | other, PUBLISH | other)).valid
+    third = {"release": "t"}
+    late = chained(GRANT, CHARGE, DRAW, PUBLISH, CHARGE | third, PUBLISH | third)
+    assert verify(late).first_bad == 6
 
 
 def test_a_known_entry_has_a_known_hash() -> None:
@@ -60,6 +79,33 @@ REFUSED = {
     "a grant after the close": [GRANT, CLOSE, GRANT],
     "a charge after the close": [GRANT, CLOSE, CHARGE],
     "a publish after the close": [GRANT, CHARGE, CLOSE, PUBLISH],
+    "a draw after the close": [GRANT, CHARGE, CLOSE, DRAW],
+    "a draw without a charge": [GRANT, DRAW],
+    "two draws for one charge": [GRANT, CHARGE, DRAW, DRAW],
+    "a draw after a publish": [GRANT, CHARGE, DRAW, PUBLISH, DRAW],
+    "a draw after a void": [GRANT, CHARGE, VOID, DRAW],
+    "a void after a draw": [GRANT, CHARGE, DRAW, VOID],
+    "a second charge after a draw": [GRANT, CHARGE, DRAW, CHARGE],
+    "a publish in another dataset than its draw": [
+        GRANT,
+        GRANT | {"dataset": "e"},
+        CHARGE,
+        DRAW,
+        PUBLISH | {"dataset": "e"},
+    ],
+    "a grant without a dataset": [GRANT | {"dataset": None}],
+    "a key issued twice": [ISSUE, ISSUE],
+    "a key issued again after its end": [ISSUE, REVOKE, ISSUE],
+    "a key revoked twice": [ISSUE, REVOKE, REVOKE],
+    "a key revoked that was never issued": [REVOKE],
+    "a key with a dataset": [GRANT, ISSUE | {"dataset": "d"}],
+    "a key that spends": [ISSUE | {"epsilon": HALF}],
+    "a key without a hash of its secret": [ISSUE | {"detail": {"id": "k1", "name": "n", "role": "admin"}}],
+    "a key limited to no list": [ISSUE | {"detail": KEY | {"datasets": "all"}}],
+    "a charge of another epsilon than its order's": [GRANT, CHARGE | {"detail": {"order": {"epsilon": "4"}}}],
+    "a charge with an order that has no epsilon": [GRANT, CHARGE | {"detail": {"order": {}}}],
+    "a publish without a digest": [GRANT, CHARGE, PUBLISH | {"detail": {}}],
+    "a publish with a digest that is none": [GRANT, CHARGE, PUBLISH | {"detail": {"digest": "x"}}],
 }
 
 

@@ -20,7 +20,7 @@ from core.histogram import Counts, OccupiedCounts, count
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange, take_in
-from core.release import noisy_size, release
+from core.release import draw, noisy_size, release
 from core.synopsis import Synopsis
 from tests.core.strategies import batches
 
@@ -223,6 +223,18 @@ def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
     assert found.counts.tolist() == [20, 7]
 
 
+def test_with_hardly_any_noise_every_cell_that_holds_a_row_is_listed() -> None:
+    """20,000 rows of five attributes at epsilon 100, hardly two in one cell: all are listed, and none is made up."""
+    order = Order(dimensions=5, epsilon=Epsilon.parse("100"), clusters=5, size=EstimatedSize())
+    plan = make_plan(order, max_cells=10**5, noisy_size=20_000)
+    domain = Domain(tuple(Attribute(f"x{i}", 0, 1) for i in range(5)))
+    counts = OccupiedCounts(plan.grid)
+    counts.add(take_in(np.random.default_rng(0).uniform(size=(20_000, 5)), domain, OutOfRange.CLIP).records)
+    found = publish(counts, plan, domain=domain)
+    assert found.threshold == 1
+    assert found.counts.sum() == 20_000
+
+
 def test_counts_of_the_wrong_kind_are_refused() -> None:
     """A threshold goes with occupied cells, a whole grid with counts of every cell."""
     plain = plan_for("1", m=3)
@@ -231,3 +243,49 @@ def test_counts_of_the_wrong_kind_are_refused() -> None:
         publish(OccupiedCounts(plain.grid), plain)
     with pytest.raises(InvalidRecords):
         publish(Counts.zero(plain.grid), thresholded)
+
+
+class ScriptedRows:
+    """Rows of which only the number and the counts matter."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.plans: list[Plan] = []
+
+    def __len__(self) -> int:
+        return self.size
+
+    def count_on(self, plan: Plan) -> Counts:
+        """None in any cell."""
+        self.plans.append(plan)
+        return Counts.zero(plan.grid)
+
+
+@pytest.mark.parametrize("size", [DeclaredSize(400), EstimatedSize()])
+def test_a_draw_buys_the_size_once_and_plans_from_it(
+    size: DeclaredSize | EstimatedSize, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The grid follows from the noisy number of rows, drawn once; from a declared one the rows are not asked."""
+    bought: list[int] = []
+
+    def noised(exact: int, *_: object) -> int:
+        bought.append(exact)
+        return 777
+
+    monkeypatch.setattr("core.release.noisy_size", noised)
+    order = Order(dimensions=2, epsilon=Epsilon.parse("1"), clusters=3, size=size)
+    rows = ScriptedRows(5)
+    synopsis = draw(
+        rows,
+        order,
+        NoiseSource(),
+        max_cells=10_000,
+        domain=DOMAIN,
+        out_of_range=OutOfRange.CLIP,
+        dataset="d",
+        release_id="r",
+    )
+    estimated = isinstance(size, EstimatedSize)
+    assert bought == ([5] if estimated else [])
+    assert rows.plans == [make_plan(order, max_cells=10_000, noisy_size=777 if estimated else None)]
+    assert synopsis.size == (777 if estimated else 400)

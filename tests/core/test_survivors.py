@@ -92,8 +92,14 @@ def test_the_threshold_is_the_least_that_few_empty_cells_reach(epsilon: Epsilon,
         return cells * np.exp(-e * t) / (1 + np.exp(-e))
 
     assert false_cells(threshold) <= EXPECTED_FALSE_CELLS * (1 + 1e-6)
-    needed = 2 / np.expm1(e) + 2  # for small grids the bounds on counts ask for more
-    assert threshold <= needed + 1 or false_cells(threshold - 1) > EXPECTED_FALSE_CELLS * (1 - 1e-6)
+    needed = 2 / np.expm1(e) + 1  # for small grids the bounds on counts ask for more
+    assert threshold == 1 or threshold <= needed + 1 or false_cells(threshold - 1) > EXPECTED_FALSE_CELLS * (1 - 1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "cells", "threshold"), [("100", 10**7, 1), ("14", 10**7, 2), ("5", 10**6, 3)])
+def test_with_hardly_any_noise_the_threshold_is_low(epsilon: str, cells: int, threshold: int) -> None:
+    """Where even a count of one is no noise, cells with one row are listed."""
+    assert least_threshold(cells, Epsilon.parse(epsilon)) == threshold
 
 
 def test_survivors_ascend_and_reach_the_threshold() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from playwright.sync_api import Page, expect
 
 from app.config import Settings
 from tests.support.browser import Surfer
-from tests.support.city import City, million_cells, thresholded
+from tests.support.city import City, curator_call, million_cells, thresholded
 from tests.support.server import Server
 
 Window = Callable[..., Surfer]
@@ -62,9 +63,12 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
     ]
     asked = city.ask(f"/v1/releases/{city.releases[2]}/count?" + "&".join(f"where={one}" for one in where))
     assert float(answer.get_attribute("data-count") or "nan") == asked["count"]
-    assert answer.text_content() == f"{round(asked['count']):,} rows"
-    low, high = np.floor(asked["interval"]["low"]), np.ceil(asked["interval"]["high"])
-    expect(page.locator("#box-answer .interval")).to_contain_text(f"Between {low:,.0f} and {high:,.0f} with 95 %")
+    assert (
+        answer.text_content() == f"{_nearest(asked['interval']['low'])} to {_nearest(asked['interval']['high'])} rows"
+    )
+    expect(page.locator("#box-answer .interval")).to_have_text(
+        f"With 95 % probability. Best single number: {_nearest(asked['count'])}."
+    )
     # The box is where it was dragged: 0.15 to 0.4 of 0..100 and 0.1 to 0.3 of 0..5000, but for a pixel.
     ends = [float(end) for one in where for end in one.partition(":")[2].split("..")]
     assert ends == pytest.approx([15, 40, 500, 1500], rel=0.05)
@@ -132,23 +136,45 @@ def test_a_field_spoilt_after_the_count_does_not_break_the_map(window: Window, c
     assert page.evaluate("document.getElementById('map').layout.selections") == []
 
 
-def test_a_box_that_cuts_cells_says_how_far_that_may_move_it(window: Window, city: City) -> None:
-    """As large as the interval of the noise, with the API's two counts; of a box of whole cells nothing is said."""
+def _nearest(value: float) -> str:
+    """As the page rounds: half up, with commas."""
+    return f"{math.floor(value + 0.5):,}"
+
+
+def test_the_parts_of_the_error_come_second(window: Window, city: City) -> None:
+    """Below the interval of the whole error, with the API's numbers; of a box of whole cells nothing is said."""
     page = explored(window, city, 2)
     page.get_by_label("age from").fill("20.37")
     page.get_by_label("age from").press("Enter")
     cut = page.locator("#box-answer .cut")
-    ends = city.ask(f"/v1/releases/{city.releases[2]}/count?where=age:20.37..")["discretisation"]
-    low, high = sorted((ends["low"], ends["high"]))
-    expect(cut).to_have_text(
-        f"The box cuts cells of the grid: the count lies between {low:,.0f} and {high:,.0f}, give or take the noise."
+    asked = city.ask(f"/v1/releases/{city.releases[2]}/count?where=age:20.37..")
+    noise, ends = asked["noise"], asked["discretisation"]
+    expect(cut).to_contain_text(
+        f"{_nearest(ends['low'])} rows without the cut cells, {_nearest(ends['high'])} with all"
     )
-    looks = "(one) => [getComputedStyle(one).fontSize, getComputedStyle(one).color]"
-    assert cut.evaluate(looks) == page.locator("#box-answer .interval").first.evaluate(looks)
+    expect(cut).to_contain_text(f"Noise alone: {_nearest(noise['low'])} to {_nearest(noise['high'])}.")
+    page.get_by_label("Move the ends to the nearest cell edges").check()
+    expect(page.locator("#box-answer .snapped")).to_contain_text("age was counted from ")
+    expect(cut).to_have_count(0)
+    assert "snap=true" in curl_line(page, "count")
+    page.get_by_label("Move the ends to the nearest cell edges").uncheck()
+    expect(cut).to_have_count(1)
     page.get_by_label("age from").fill("")
     page.get_by_label("age from").press("Enter")
     expect(cut).to_have_count(0)
     expect(page.locator("#box-answer .interval")).to_have_count(1)
+
+
+def test_ranges_are_said_to_be_half_open_and_an_empty_one_is_refused_in_words(window: Window, city: City) -> None:
+    """Beside the fields before anything is asked, and in the service's own sentence afterwards."""
+    analyst = window(city.url, city.keys["analyst"])
+    analyst.expected_statuses.add(422)
+    page = analyst.go(f"/releases/{city.releases[2]}")
+    expect(page.locator("section", has=page.locator("#box-title"))).to_contain_text("a row at the upper end is not")
+    page.get_by_label("age from").fill("30")
+    page.get_by_label("age to").fill("30")
+    page.get_by_label("age to").press("Enter")
+    expect(page.locator("#box-answer")).to_contain_text("The range of age is empty")
 
 
 def test_moving_k_shows_the_clusters_of_the_api(window: Window, city: City) -> None:
@@ -344,3 +370,35 @@ def test_a_map_can_be_touched_on_a_phone(window: Window, city: City) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     drag(page, (0.2, 0.2), (0.6, 0.6))
     page.locator("#box-answer .answer").wait_for()
+
+
+def test_a_name_with_markup_is_shown_as_it_is_written(
+    window: Window, serve: Callable[..., Server], sqlite_settings: Settings
+) -> None:
+    """No link, no bold letters, no template: charts show a name's letters, in titles and in hovers."""
+    across, up = "<a href='//evil.example'>x</a>", "<b>y</b> & %{z}"
+    body = {
+        "name": "marked",
+        "attributes": [{"name": name, "lower": 0, "upper": 1} for name in (across, up)],
+        "budget": "1",
+    }
+    order = {"epsilon": "1", "clusters": 2, "size": {"declared": 100}}
+    rows = f"{across},{up}\n" + "0.2,0.2\n0.8,0.8\n" * 50
+    server = serve(sqlite_settings)
+    key = server.issue_key("curator")
+    curator_call(server, key, "POST", "/v1/datasets", json=body)
+    release = curator_call(server, key, "POST", "/v1/datasets/marked/releases", json=order)["id"]
+    csv = {"Content-Type": "text/csv"}
+    curator_call(server, key, "PUT", f"/v1/releases/{release}/records", content=rows.encode(), headers=csv)
+    page = window(server.url, server.issue_key("analyst")).go(f"/releases/{release}")
+    page.locator("#map[data-ready]").wait_for()
+    expect(page.locator("#map .xtitle")).to_have_text(across)
+    expect(page.locator("#map .ytitle")).to_contain_text("<b>y</b> &")
+    area = page.locator("#map .nsewdrag").first.bounding_box()
+    assert area is not None
+    page.mouse.move(area["x"] + 0.45 * area["width"], area["y"] + 0.45 * area["height"])
+    hover = page.locator("#map .hoverlayer text").first
+    expect(hover).to_contain_text(across)
+    expect(hover).to_contain_text("<b>y</b> & %")
+    assert page.locator(".chart a").count() == 0
+    assert "evil" not in "".join(page.locator("a").evaluate_all("(all) => all.map((one) => one.href)"))

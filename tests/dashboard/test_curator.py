@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import httpx
 from playwright.sync_api import expect
 
 from app.config import Settings
+from app.ingest.formats import MediaType
+from tests.app.ingest.bodies import count
 from tests.support.browser import Surfer
 from tests.support.city import City
 from tests.support.server import Server
@@ -73,9 +76,9 @@ def test_a_curator_goes_from_nothing_to_a_published_release(
     expect(page.locator(".budget-words").first).to_contain_text("0.75")
     expect(page.get_by_role("link", name="Explore")).to_be_visible()
     entries = httpx.get(
-        f"{server.url}/v1/ledger", headers={"Authorization": f"Bearer {server.issue_key('auditor')}"}
+        f"{server.url}/v1/ledger?dataset=city", headers={"Authorization": f"Bearer {server.issue_key('auditor')}"}
     ).json()["entries"]
-    assert [entry["kind"] for entry in entries] == ["grant", "charge", "publish"]
+    assert [entry["kind"] for entry in entries] == ["grant", "charge", "draw", "publish"]
     assert page.locator("table.entries tbody tr").count() == len(entries) + 1  # and one release
 
 
@@ -123,6 +126,9 @@ def test_a_file_that_does_not_fit_is_told_in_words_and_may_be_sent_again(
         file = tmp_path / name
         file.write_bytes(body)
         page.locator("#file").set_input_files(file)
+        if name == "rows.csv":
+            expect(page.locator("#file-verdict")).to_contain_text(told)  # said here before it is said by the service
+            page.get_by_label("Use this file all the same.").check()
         page.get_by_role("button", name="Upload and publish").click()
         expect(page.locator("#file-name")).to_have_text(f"{name}, {len(body)} bytes")
         expect(page.locator("#upload-problem")).to_contain_text(told)
@@ -138,3 +144,120 @@ def test_a_file_that_does_not_fit_is_told_in_words_and_may_be_sent_again(
     page.locator("#drop").dispatch_event("drop", {"dataTransfer": transfer})
     page.get_by_role("button", name="Upload and publish").click()
     expect(page.get_by_role("heading", name="Published")).to_be_visible()
+
+
+LETTERS = b"age,income\n" + b"young,rich\n" * 50
+GOOD = b"age,income\n" + b"20,300\n" * 99 + b"x,300\n"
+
+
+def planning(server: Server, window: Window, name: str = "city") -> Surfer:
+    """A curator who plans the first release of a dataset."""
+    key = server.issue_key("curator")
+    attributes = [{"name": "age", "lower": 0, "upper": 100}, {"name": "income", "lower": 0, "upper": 5000}]
+    body = {"name": name, "attributes": attributes, "budget": "1"}
+    httpx.post(f"{server.url}/v1/datasets", headers={"Authorization": f"Bearer {key}"}, json=body).raise_for_status()
+    curator = window(server.url, key)
+    expect(curator.go(f"/datasets/{name}/release").locator("#order")).to_be_enabled()
+    return curator
+
+
+def test_a_file_is_looked_into_before_it_is_ordered_and_nothing_of_it_is_sent(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
+) -> None:
+    """Letters are not ordered unless a person insists; a good file is, and goes on to the upload as it is."""
+    curator = planning(serve(sqlite_settings), window)
+    page, sent = curator.page, []
+    page.on("request", lambda request: sent.append((request.method, request.url)))
+    order, verdict = page.locator("#order"), page.locator("#file-verdict")
+    file = tmp_path / "rows.csv"
+
+    file.write_bytes(LETTERS)
+    page.locator("#file").set_input_files(file)
+    expect(verdict).to_contain_text("No row would be kept")
+    expect(order).to_be_disabled()
+    accept = page.get_by_label("Use this file all the same.")
+    accept.check()
+    expect(order).to_be_enabled()
+
+    file.write_bytes(b"age,income\n" + b"20,300\n20,9000\n" * 50)
+    page.locator("#file").set_input_files([])
+    page.locator("#file").set_input_files(file)
+    expect(verdict).to_contain_text("100 rows: 0 would be dropped, 50 clipped")
+    expect(accept).not_to_be_checked()
+    expect(order).to_be_disabled()
+    page.get_by_label("income (0 to 5,000)").uncheck()  # the other attribute alone fits
+    expect(verdict).to_contain_text("100 rows: 0 would be dropped, 0 clipped")
+    expect(order).to_be_enabled()
+    page.get_by_label("income (0 to 5,000)").check()
+    page.locator("summary").filter(has_text="More choices").click()
+    page.get_by_label("Values out of bounds").select_option("drop")
+    expect(verdict).to_contain_text("100 rows: 50 would be dropped, 0 clipped")
+    assert all(url.endswith("/plans") for _, url in sent), sent
+
+    file.write_bytes(GOOD)
+    page.locator("#file").set_input_files([])
+    page.locator("#file").set_input_files(file)
+    expect(verdict).to_contain_text("100 rows: 1 would be dropped, 0 clipped")
+    order.click()
+    expect(page.get_by_role("heading", name="Upload the rows")).to_be_visible()
+    expect(verdict).to_contain_text("100 rows")
+    page.get_by_role("button", name="Upload and publish").click()
+    expect(page.locator("#done-facts")).to_contain_text("Rows dropped1")
+
+
+def test_a_file_chosen_after_the_order_is_looked_into_before_it_is_sent(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
+) -> None:
+    """An order can still be voided, an upload cannot; of Parquet files it is said that nobody looked."""
+    page = planning(serve(sqlite_settings), window).page
+    page.locator("#order").click()
+    upload = page.get_by_role("button", name="Upload and publish")
+    expect(upload).to_be_disabled()
+    for name, content, words, free in (
+        ("rows.csv", LETTERS, "No row would be kept", False),
+        ("rows.csv.gz", gzip.compress(LETTERS), "No row would be kept", False),
+        ("rows.ndjson", b'{"age": "old"}\n' * 3, "No row would be kept", False),
+        ("rows.csv", b"", "must name the columns", False),
+        ("rows.parquet", b"PAR1", "cannot look inside", True),
+        ("rows.csv.gz", b"not gzip", "could not look inside", True),
+        ("rows.csv.gz", gzip.compress(GOOD), "100 rows: 1 would be dropped", True),
+    ):
+        file = tmp_path / name
+        file.write_bytes(content)
+        page.locator("#file").set_input_files([])
+        page.locator("#file").set_input_files(file)
+        expect(page.locator("#file-verdict")).to_contain_text(words)
+        expect(upload).to_be_enabled() if free else expect(upload).to_be_disabled()
+
+
+def test_the_browser_counts_rows_as_the_service_does(window: Window, city: City) -> None:
+    """Hostile lines of every kind in both formats: read, dropped and clipped agree with the readers of uploads."""
+    page = window(city.url, city.keys["curator"]).go("/datasets/pilot/release")
+    module = page.locator('script[type="module"][src*="wizard"]').get_attribute("src")
+    assert module is not None
+    chance = random.Random(1)
+    scraps = [*'", {}\r\t.5', '""', "+1", "-.5", "1e3", "1e400", "nan", "1_0", "0x1", "7.25", "\u0661"]
+    values = ["0.5", '"0.5"', "x", " 7 ", "9", "true", "null", "1e999"]
+    for media_type in (MediaType.CSV, MediaType.NDJSON):
+        for _ in range(40):
+            lines = ["".join(chance.choices(scraps, k=chance.randint(0, 5))) for _ in range(30)]
+            lines += [f"{chance.choice([1, -1, 99])},{chance.choice(values)}" for _ in range(30)]
+            lines += [f'{{"x": 1, "y": {chance.choice(values)}}}' for _ in range(30)]
+            chance.shuffle(lines)
+            body = "\n".join((["x,y"] if media_type is MediaType.CSV else []) + lines)
+            expected = count(body.encode(), media_type).ingest
+            counted = page.evaluate(
+                """async ([module, body, csv]) => {
+                    const { checkText } = await import(module);
+                    const attributes = [{ name: "x", lower: 0, upper: 10 }, { name: "y", lower: -1, upper: 1 }];
+                    const terms = { csv, gzip: false, attributes, outOfRange: "clip" };
+                    return checkText(new File([body], "rows"), terms, new AbortController().signal);
+                }""",
+                [module.replace("wizard", "check"), body, media_type is MediaType.CSV],
+            )
+            assert counted == {
+                "read": expected.rows_read,
+                "dropped": expected.rows_dropped,
+                "clipped": expected.rows_clipped,
+                "whole": True,
+            }, body

@@ -19,7 +19,7 @@ from app import releases
 from app.config import Settings
 from app.database import Database
 from app.errors import LedgerRewound
-from app.ledger import budget
+from app.ledger import read_book
 from app.main import make_service
 from app.service import Service
 from tests.support.api import frozen_clock
@@ -108,8 +108,8 @@ def test_an_installation_without_docker_serves(tmp_path: Path, tools: dict[str, 
 
 def spent(service: Service) -> str:
     """What the dataset `a` has spent."""
-    with service.database.read_only() as tx:
-        return str(budget(tx, "a").spent)
+    with read_book(service) as book:
+        return str(book.budget("a").spent)
 
 
 def test_an_old_copy_of_sqlite_is_refused_and_the_newest_starts(tmp_path: Path, tools: dict[str, str]) -> None:

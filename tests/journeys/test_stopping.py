@@ -62,7 +62,9 @@ def test_an_upload_at_work_is_published_before_the_service_stops(
 def test_only_a_trusted_proxy_tells_the_scheme(
     sqlite_settings: Settings, serve: Callable[..., Server], trusted: str, scheme: str
 ) -> None:
-    """A redirect stays on https behind one's own proxy, and nobody else can claim to be one."""
+    """A session's cookie is for https alone behind one's own proxy, and nobody else can claim to be one."""
     server = serve(Settings(**sqlite_settings.model_dump(exclude_unset=True), trusted_proxies=trusted))
-    reply = httpx.get(f"{server.url}/v1/datasets/", headers={"X-Forwarded-Proto": "https", "Host": "rugnik.example"})
-    assert reply.headers["location"] == f"{scheme}://rugnik.example/v1/datasets"
+    form = {"key": server.issue_key("analyst")}
+    reply = httpx.post(f"{server.url}/sign-in", data=form, headers={"X-Forwarded-Proto": "https"})
+    assert reply.status_code == 303
+    assert ("Secure" in reply.headers["set-cookie"]) == (scheme == "https")

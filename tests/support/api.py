@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
@@ -30,14 +31,17 @@ def frozen_clock() -> datetime:
 class Api:
     """One application with its lifespan, spoken to as admin, curator, analyst, auditor or nobody."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, keys: Mapping[Role, str] | None = None) -> None:
         self.app = app
         transport = ASGITransport(app, raise_app_exceptions=False)
         # Cookies are sent where a test says so, and never because an earlier reply set one.
         forgetful = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         self._client = AsyncClient(transport=transport, base_url="http://rugnik", cookies=forgetful)
         self._exits = ExitStack()
-        self.keys = {role: issue_key(self.service, name=role.value, role=role, datasets=None)[1] for role in Role}
+        self.keys = dict(keys) if keys is not None else {role: self._issued(role) for role in Role}
+
+    def _issued(self, role: Role) -> str:
+        return issue_key(self.service, name=role.value, role=role, datasets=None)[1]
 
     def __enter__(self) -> Self:
         self._portal = self._exits.enter_context(start_blocking_portal())
@@ -103,8 +107,9 @@ class Api:
 
     def forget_answers(self) -> None:
         """What a restart does to the memory of a worker."""
-        self.app.state.answers = Answers(self.service)
-        self.app.state.hot_answers._kept = HotAnswers(self.service)._kept
+        answers = self.app.state.answers = Answers(self.service)
+        self.app.state.hot_answers.answers = answers
+        self.app.state.hot_answers._kept = HotAnswers(self.service, answers)._kept
 
     def budget(self, name: str = "city") -> dict[str, str]:
         """What is granted, spent and left."""

@@ -61,8 +61,6 @@ def long_ledger(service: Service, *, orders: int) -> None:
     with open_book(service) as book:
         for number in range(orders):
             release = f"r{number}"
-            row = {"id": release, "dataset": "a", "order": an_order().to_text(), "max_cells": 100}
-            book.tx.execute(insert(tables.releases).values(row))
             for kind in (Kind.CHARGE, Kind.VOID):
                 book.append(kind, dataset="a", actor=actor, release=release, epsilon=epsilon, detail={})
             book.append(Kind.GRANT, dataset="a", actor=actor, epsilon=epsilon, detail={"reason": "é"})
@@ -91,15 +89,11 @@ def vast_ledger(service: Service, *, entries: int) -> None:
             ).sealed()
             made.append(entry)
             last = Head(entry.seq, entry.hash)
-        _insert(book.tx, made, order.to_text())
+        _insert(book.tx, made)
         book.head = last
 
 
-def _insert(tx: Connection, made: list[LedgerEntry], order: str) -> None:
-    names = sorted({entry.release for entry in made if entry.release})
-    tx.execute(
-        insert(tables.releases), [{"id": name, "dataset": "vast", "order": order, "max_cells": 100} for name in names]
-    )
+def _insert(tx: Connection, made: list[LedgerEntry]) -> None:
     rows = []
     for entry in made:
         row = entry.to_json() | {"detail": canonical_json(entry.detail).decode(), "epsilon_nano": entry.epsilon.nano}

@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -22,6 +23,17 @@ from tests.support.live import Live, opened_live
 from tests.support.server import Server, running_server
 
 _names = count()
+_UMASK = os.umask(0o022)
+os.umask(_UMASK)
+_SWITCH_INTERVAL = sys.getswitchinterval()
+
+
+@pytest.fixture(autouse=True)
+def process_settings_restored() -> Iterator[None]:
+    """An application in this process changes the umask and the switch interval; the next test starts with the old ones."""
+    yield
+    os.umask(_UMASK)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
 
 
 @pytest.fixture(scope="session")

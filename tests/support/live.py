@@ -121,6 +121,7 @@ def opened_live(settings: Settings) -> Iterator[Live]:
         uvicorn.Config(gate, access_log=False, log_config=None, lifespan="on", timeout_graceful_shutdown=5)
     )
     listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**16)  # so that a client that does not read is soon felt
     ready = Event()
 
     async def startup(sockets: Any = None) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, NoReturn
 
 import uvicorn
@@ -22,11 +23,13 @@ from app.witness import Witness
 from core.chain import Kind
 
 STEPS = [
-    "before the rows are counted",
-    "once the rows are counted",
+    "before the rows are read",
+    "once the rows are read",
+    "before the draw is committed",
+    "once the draw is committed",
     "once the noise is drawn",
-    "before the entry is appended",
-    "once the entry is appended",
+    "before the synopsis is inserted",
+    "once the synopsis is published, before the commit",
     "once it is committed",
     "once it is witnessed",
 ]
@@ -55,41 +58,58 @@ def after(holder: Any, name: str) -> None:
     setattr(holder, name, mortal)
 
 
-def around_publish(moment: str) -> None:
-    """Die before or after the `publish` entry is appended, inside its transaction."""
+def around_append(kind: Kind, moment: str) -> None:
+    """Die before or after an entry of this kind is appended, inside its transaction."""
     real = OpenBook.append
 
-    def append(self: OpenBook, kind: Kind, **fields: Any) -> Any:
-        if kind is not Kind.PUBLISH:
-            return real(self, kind, **fields)
+    def append(self: OpenBook, appended: Kind, **fields: Any) -> Any:
+        if appended is not kind:
+            return real(self, appended, **fields)
         if moment == "after":
-            real(self, kind, **fields)
+            real(self, appended, **fields)
         return die()
 
     OpenBook.append = append  # type: ignore[method-assign]
 
 
+def keep_draw() -> None:
+    """Leave the drawn bytes where the test can read them: in the file that DRAWN_FILE names."""
+    real = releases.publish_drawn
+
+    def keeping(service: Any, drawn: Any) -> None:
+        Path(os.environ["DRAWN_FILE"]).write_bytes(drawn.body)
+        real(service, drawn)
+
+    releases.publish_drawn = keeping
+
+
 def arm(step: str) -> None:
     """Set the trap; for the two steps past the commit, only once something is to be published."""
+    if "DRAWN_FILE" in os.environ:
+        keep_draw()
     match STEPS.index(step):
         case 0:
-            before(releases, "count_upload")
+            before(releases, "read_upload")
         case 1:
-            after(releases, "count_upload")
+            before(releases, "_record_draw")
         case 2:
-            after(releases, "make_synopsis")
+            around_append(Kind.DRAW, "after")
         case 3:
-            around_publish("before")
+            before(releases, "draw_synopsis")
         case 4:
-            around_publish("after")
+            after(releases, "draw_synopsis")
+        case 5:
+            around_append(Kind.PUBLISH, "before")
+        case 6:
+            around_append(Kind.PUBLISH, "after")
         case late:
-            real = releases.make_synopsis
+            real = releases.publish_drawn
 
             def armed(*args: Any, **kwargs: Any) -> Any:
-                (before if late == 5 else after)(Witness, "advance")
+                (before if late == 7 else after)(Witness, "_replace")
                 return real(*args, **kwargs)
 
-            releases.make_synopsis = armed
+            releases.publish_drawn = armed
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class World:
 @contextmanager
 def opened_world(folder: Path, **changes: Any) -> Iterator[World]:
     """A World on SQLite with small caps, changed as asked."""
-    settings = Settings(data_dir=folder / "data", log_level="error", **(CAPS | changes))
+    settings = Settings(data_dir=folder / "data", **(CAPS | {"log_level": "error"} | changes))
     with Api(create_app(settings, frozen_clock)) as api:
         for name in ("city", "shut", "other"):
             assert api.register(name).status_code == 201

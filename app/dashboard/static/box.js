@@ -21,6 +21,7 @@ export class BoxPanel {
     Object.assign(this, { about, active: false, asked: 0, onChange: () => {}, fields: new Map() });
     about.attributes.forEach((attribute, place) => this.addRow(attribute, place));
     at("box").addEventListener("submit", (event) => { event.preventDefault(); this.count(); });
+    at("box-snap").addEventListener("change", () => (this.active ? this.count() : this.describe()));
     at("box-clear").addEventListener("click", () => {
       for (const pair of this.fields.values()) pair.forEach((input) => { input.value = ""; });
       this.check();
@@ -107,13 +108,18 @@ export class BoxPanel {
     });
   }
 
+  get snap() {
+    return at("box-snap").checked;
+  }
+
   path() {
-    const query = this.where().map((one) => `where=${encodeURIComponent(one).replaceAll("%3A", ":")}`).join("&");
-    return `/v1/releases/${this.about.id}/count${query ? `?${query}` : ""}`;
+    const query = this.where().map((one) => `where=${encodeURIComponent(one).replaceAll("%3A", ":")}`);
+    if (this.snap) query.push("snap=true");
+    return `/v1/releases/${this.about.id}/count${query.length ? `?${query.join("&")}` : ""}`;
   }
 
   describe() {
-    setLines("count", curl(this.path()), `answer = client.count(${literal(this.about.id)}, where=${literal(this.where())})`);
+    setLines("count", curl(this.path()), `answer = client.count(${literal(this.about.id)}, where=${literal(this.where())}${this.snap ? ", snap=True" : ""})`);
   }
 
   async count() {
@@ -135,18 +141,22 @@ export class BoxPanel {
     }
   }
 
+  // The interval of the whole error first, its parts second.
   show(found) {
     const line = (words, name) => Object.assign(document.createElement("p"), { textContent: words, className: name });
-    const answer = line(`${number(Math.round(found.count), 12)} rows`, "answer");
+    const rows = (value) => number(Math.round(value) + 0, 12); // + 0: never "-0"
+    const span = ({ low, high }) => `${rows(low)} to ${rows(high)}`;
+    const answer = line(`${span(found.interval)} rows`, "answer");
     answer.dataset.count = found.count;
-    const { level, low, high } = found.interval;
-    const told = [answer, line(`Between ${number(Math.floor(low), 12)} and ${number(Math.ceil(high), 12)} with ${number(100 * level)} % probability (noise).`, "interval")];
-    const { low: without, high: with_ } = found.discretisation;
-    if (without !== found.count || with_ !== found.count) {
-      // Noise can make the cut cells negative together: then all cells are fewer than the whole ones.
-      const [least, most] = [Math.min(without, with_), Math.max(without, with_)].map((end) => number(Math.round(end), 12));
-      told.push(line(`The box cuts cells of the grid: the count lies between ${least} and ${most}, give or take the noise.`, "cut"));
+    const shown = [answer, line(`With ${number(100 * found.interval.level)} % probability. Best single number: ${rows(found.count)}.`, "interval")];
+    const { low: without, high: withCut } = found.discretisation;
+    if (without !== withCut) {
+      shown.push(line(`The box cuts cells of the grid, or ends on an edge between two: ${rows(without)} rows without the cut cells, ` +
+        `${rows(withCut)} with all of them. Noise alone: ${span(found.noise)}.`, "cut help"));
     }
-    at("box-answer").replaceChildren(...told);
+    for (const [name, { low, high }] of Object.entries(found.snapped ?? {})) {
+      shown.push(line(`${name} was counted from ${number(low, 6)} to ${number(high, 6)}, the nearest cell edges.`, "snapped help"));
+    }
+    at("box-answer").replaceChildren(...shown);
   }
 }

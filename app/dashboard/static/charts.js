@@ -26,9 +26,12 @@ export function colours() {
   };
 }
 
+// Text for Plotly, which reads some HTML, <a> among it, and in templates %{…}: all of it is shown as it is written.
+export const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("%{", "%\u200b{");
+
 export function axis(colour, title, more = {}) {
   return {
-    title: { text: title, font: { size: 13, color: colour.soft }, standoff: 10 }, color: colour.soft, gridcolor: colour.line,
+    title: { text: plain(title), font: { size: 13, color: colour.soft }, standoff: 10 }, color: colour.soft, gridcolor: colour.line,
     linecolor: colour.line, zeroline: false, automargin: true, tickfont: { size: 12 }, ...more,
   };
 }

@@ -1,6 +1,6 @@
 // A dataset's epsilon as steps, one mark per ledger entry; grants by an admin, and closing by its curator.
 import { change, facts, tell } from "./api.js";
-import { axis, colours, draw, layout } from "./charts.js";
+import { axis, colours, draw, layout, plain } from "./charts.js";
 import { localTime } from "./format.js";
 
 const place = document.getElementById("steps-chart");
@@ -11,12 +11,12 @@ async function drawSteps() {
   const { points } = facts("steps");
   const colour = colours();
   const byTime = across.value === "time";
-  const marks = { grant: "triangle-up", charge: "circle", void: "triangle-down", publish: "diamond", close: "square" };
+  const marks = { grant: "triangle-up", charge: "circle", draw: "circle-open", void: "triangle-down", publish: "diamond", close: "square" };
   const x = points.map((point) => (byTime ? new Date(point.at) : point.seq));
   const words = points.map((point) => [
     `${point.kind} ${point.epsilon === "0" ? "" : point.epsilon} (entry ${point.seq})`, localTime(point.told),
     `by ${point.actor}`, point.why.slice(0, 80),
-  ].filter(Boolean).join("<br>"));
+  ].filter(Boolean).map(plain).join("<br>"));
   const line = (values, name, tint, more) => ({
     x, y: values, name, mode: "lines", line: { shape: "hv", width: 2, color: tint, ...more }, hoverinfo: "skip",
   });

@@ -1,6 +1,6 @@
 // The heat map of two attributes with the clusters on it; of a release with one attribute, its bars.
 import { ask, tell } from "./api.js";
-import { axis, certainty, colours, draw, layout } from "./charts.js";
+import { axis, certainty, colours, draw, layout, plain } from "./charts.js";
 import { inUnits, number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 import { cells, scaled, unscaled } from "./voronoi.js";
@@ -79,7 +79,7 @@ export class MapPanel {
     const sure = certainty(this.found);
     return [{
       type: "heatmap", x: across.edges, y: up.edges, z: this.found.counts, zmin: 0, zmax: most, colorscale: colour.heat,
-      hovertemplate: `${across.name} %{x}<br>${up.name} %{y}<br>noisy count %{z} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
+      hovertemplate: `${plain(across.name)} %{x}<br>${plain(up.name)} %{y}<br>noisy count %{z} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
       colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: colour.soft, size: 11 }, len: 0.9, nticks: 5 },
       showscale: at("map").clientWidth > 500,
     }, ...this.borders(colour), ...this.centres(colour)];
@@ -92,7 +92,7 @@ export class MapPanel {
     return [{
       type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: this.found.counts, width: widths,
       marker: { color: colour.accent, line: { width: 0 } },
-      hovertemplate: `${name} %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
+      hovertemplate: `${plain(name)} %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
     }, ...this.centres(colour)];
   }
 
@@ -116,7 +116,7 @@ export class MapPanel {
       text: placed.map((one) => one.label), textfont: { color: colour.ink, size: 12 }, name: "centres",
       marker: { size: 22, color: colour.surface, line: { color: colour.ordered, width: 2.5 } },
       hovertemplate: placed.map((one) => `cluster ${one.label}, about ${number(one.size)} rows<br>` +
-        this.shown.map((attribute, i) => `${attribute.name} ${number(one.values[i], 4)} (${number(one.intervals[i].low, 4)} to ${number(one.intervals[i].high, 4)})`).join("<br>") +
+        this.shown.map((attribute, i) => `${plain(attribute.name)} ${number(one.values[i], 4)} (${number(one.intervals[i].low, 4)} to ${number(one.intervals[i].high, 4)})`).join("<br>") +
         "<extra></extra>"),
       selected: { marker: { opacity: 1 }, textfont: { color: colour.ink } },
       unselected: { marker: { opacity: 1 }, textfont: { color: colour.ink } },

@@ -1,6 +1,6 @@
 // One attribute's histogram and quantiles, the moments, and what can be taken away.
 import { ask, tell } from "./api.js";
-import { axis, certainty, colours, draw, layout } from "./charts.js";
+import { axis, certainty, colours, draw, layout, plain } from "./charts.js";
 import { number, shown } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 
@@ -38,7 +38,7 @@ async function drawHistogram(attribute, found) {
   await draw(at("marginal"), [{
     type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: found.counts, width: widths, marker: { color: colour.accent, line: { width: 0 } },
     error_y: { ...bars, color: colour.soft, thickness: 1, width: 0, visible: edges.length < 150 },
-    hovertemplate: `${attribute.name} about %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
+    hovertemplate: `${plain(attribute.name)} about %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
   }], layout(colour, {
     xaxis: axis(colour, attribute.name, { range: [attribute.lower, attribute.upper], fixedrange: true }),
     yaxis: axis(colour, "noisy count", { fixedrange: true }), bargap: 0,

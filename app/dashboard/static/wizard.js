@@ -1,5 +1,6 @@
 // A release step by step: plan for nothing, order, upload, published.
 import { ask, change, facts, tell, upload } from "./api.js";
+import { accepted, chosenFile, headers, look, prepareFile, weight } from "./file.js";
 import { number, odds } from "./format.js";
 import { curl, literal, named, setLines } from "./lines.js";
 import { decimal, drawGrid, nano, planFacts } from "./plan.js";
@@ -8,8 +9,8 @@ const about = facts("facts");
 const at = (id) => document.getElementById(id);
 const base = `/v1/datasets/${encodeURIComponent(about.dataset)}`;
 let release = about.order;
-let file = null;
 let asked = 0;
+let planned = false;
 let stopping = null;
 // One key for each set of terms: a repeated click, or a lost reply, is charged once.
 let orderKey = { terms: "", key: "" };
@@ -41,6 +42,14 @@ function unclear(wanted) {
   return null;
 }
 
+// Order and upload wait for a plan, for the file to be looked into, and for a person where little of it would be kept.
+function refresh() {
+  at("order").disabled = !(planned && accepted());
+  at("upload").disabled = stopping !== null || !chosenFile() || !accepted();
+}
+
+const bounds = (names) => about.attributes.filter(({ name }) => names.includes(name));
+
 // Without a plan there is nothing to show: figures of an earlier one would pass for those of what is asked now.
 function unplanned(error) {
   tell(at("plan-problem"), error);
@@ -52,7 +61,8 @@ async function plan() {
   const mine = ++asked;
   const wanted = terms();
   const fault = unclear(wanted);
-  at("order").disabled = true;
+  planned = false;
+  refresh();
   at("epsilon-meaning").textContent = nano(wanted.epsilon) ? odds(Number(wanted.epsilon)) : "";
   at("plan-lines").hidden = fault !== null;
   if (fault) {
@@ -74,7 +84,8 @@ async function plan() {
       return line;
     }));
     at("order").textContent = `Order for epsilon ${wanted.epsilon}`;
-    at("order").disabled = false;
+    planned = true;
+    refresh();
   } catch (error) {
     if (mine === asked) unplanned(error);
   }
@@ -83,7 +94,9 @@ async function plan() {
 let waiting = 0;
 function planSoon() {
   clearTimeout(waiting);
-  at("order").disabled = true;
+  planned = false;
+  refresh();
+  look();
   waiting = setTimeout(plan, 150);
 }
 
@@ -120,6 +133,7 @@ function preparePlan() {
       ? "It shapes the grid and is written into the ledger. Do not count the file to find it."
       : "It does not shape the grid. Any public guess will do.";
   });
+  prepareFile("plan-file", () => ({ attributes: bounds(terms().attributes), outOfRange: at("out-of-range").value }), refresh);
   plan();
 }
 
@@ -133,21 +147,17 @@ at("order").addEventListener("click", async () => {
   at("order").disabled = true;
   try {
     const found = await (await change("POST", `${base}/releases`, wanted, { "Idempotency-Key": orderKey.key })).json();
-    release = { id: found.id, attributes: wanted.attributes };
+    release = { id: found.id, attributes: wanted.attributes, out_of_range: wanted.out_of_range };
     history.replaceState(null, "", `?order=${found.id}`);
     showUpload();
     at("upload-title").focus();
   } catch (error) {
     tell(at("plan-problem"), error);
-    at("order").disabled = false;
+    refresh();
   }
 });
 
 // --- Upload
-
-const KINDS = { csv: "text/csv", txt: "text/csv", ndjson: "application/x-ndjson", jsonl: "application/x-ndjson",
-  parquet: "application/vnd.apache.parquet", pq: "application/vnd.apache.parquet",
-  arrow: "application/vnd.apache.arrow.stream", arrows: "application/vnd.apache.arrow.stream" };
 
 function step(name) {
   for (const line of at("step-list").children) {
@@ -161,34 +171,12 @@ function showUpload() {
   step("upload");
   at("release-id").textContent = release.id;
   at("release-columns").textContent = release.attributes.join(", ");
+  prepareFile("upload-file", () => ({ attributes: bounds(release.attributes), outOfRange: release.out_of_range }), () => {
+    tell(at("upload-problem"), null);
+    refresh();
+  });
+  refresh();
 }
-
-function weight(bytes) {
-  if (bytes < 1000) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
-  return bytes < 1e6 ? `${number(bytes / 1e3)} kB` : `${number(bytes / 1e6)} MB`;
-}
-
-function choose(chosen) {
-  if (!chosen) return;
-  file = chosen;
-  const parts = chosen.name.toLowerCase().split(".");
-  at("gzip").checked = parts.at(-1) === "gz";
-  if (at("gzip").checked) parts.pop();
-  at("media").value = KINDS[parts.at(-1)] ?? "text/csv";
-  at("file-name").textContent = `${chosen.name}, ${weight(chosen.size)}`;
-  at("kind-row").hidden = false;
-  at("upload").disabled = false;
-  tell(at("upload-problem"), null);
-}
-
-at("file").addEventListener("change", () => choose(at("file").files[0]));
-for (const name of ["dragenter", "dragover"]) {
-  at("drop").addEventListener(name, (event) => { event.preventDefault(); at("drop").classList.add("over"); });
-}
-for (const name of ["dragleave", "drop"]) at("drop").addEventListener(name, () => at("drop").classList.remove("over"));
-at("drop").addEventListener("drop", (event) => { event.preventDefault(); choose(event.dataTransfer.files[0]); });
-// A file that is dropped beside the box must not be opened: the browser would show its rows.
-for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
 
 function progress(loaded, total) {
   at("upload-bar").max = total || 1;
@@ -201,28 +189,37 @@ function progress(loaded, total) {
 at("upload").addEventListener("click", async () => {
   tell(at("upload-problem"), null);
   stopping = new AbortController();
-  at("upload").disabled = true;
+  refresh();
   at("upload-progress").hidden = false;
   at("cancel-upload").hidden = false;
-  const headers = { "Content-Type": at("media").value, ...(at("gzip").checked ? { "Content-Encoding": "gzip" } : {}) };
   try {
-    showDone(await upload(`/v1/releases/${release.id}/records`, file, headers, progress, stopping.signal));
+    showDone(await upload(`/v1/releases/${release.id}/records`, chosenFile(), headers(), progress, stopping.signal));
   } catch (error) {
     await failed(error);
   } finally {
-    at("upload").disabled = false;
+    stopping = null;
+    refresh();
     at("upload-progress").hidden = true;
     at("cancel-upload").hidden = true;
   }
 });
 at("cancel-upload").addEventListener("click", () => stopping?.abort());
 
-// A reply can be lost after all went well: the release itself tells.
+// A reply can be lost after all went well: the release itself tells. Between draw and publish it is burnt for a moment.
 async function failed(error) {
   try {
-    const now = await ask(`/v1/releases/${release.id}`, { cache: "no-store" });
+    let now = await ask(`/v1/releases/${release.id}`, { cache: "no-store" });
+    for (let tries = 0; now.state === "burnt" && tries < 30; tries += 1) {
+      at("upload-words").textContent = "The noise is drawn. Waiting for the synopsis to be stored.";
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      now = await ask(`/v1/releases/${release.id}`, { cache: "no-store" });
+    }
     if (now.state === "published") {
       showDone(now);
+      return;
+    }
+    if (now.state === "burnt") {
+      location.assign(`/releases/${release.id}`); // the page says what that means and what to do
       return;
     }
   } catch {

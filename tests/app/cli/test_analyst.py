@@ -62,13 +62,25 @@ def test_clusters_say_by_which_method_and_why(run: Run, release: str) -> None:
         assert found["method_reason"] in told
 
 
-def test_a_box_that_cuts_cells_says_so(run: Run, release: str) -> None:
-    """The interval is of the noise alone: where the grid adds to it, a sentence gives the ends; else there is none."""
-    cut = run(ANALYST, "query", "count", release, "-w", "hour:7..9.01")
-    ends = json.loads(run(ANALYST, "query", "count", release, "-w", "hour:7..9.01", "--json").stdout)["discretisation"]
-    assert f"between {min(ends.values()):,.0f} and {max(ends.values()):,.0f}, give or take the noise." in cut.stderr
-    assert "noise low" in cut.stdout
-    assert "cuts cells" not in run(ANALYST, "query", "count", release, "-w", "hour:0..24").stderr
+def test_the_interval_of_the_whole_error_comes_first(run: Run, release: str) -> None:
+    """In the table before its parts, and in a sentence that says whether cells are cut; --snap cuts none."""
+    box = ("query", "count", release, "-w", "hour:7..9.01")
+    cut = run(ANALYST, *box)
+    whole = json.loads(run(ANALYST, *box, "--json").stdout)["interval"]
+    between = f"Between {round(whole['low']):,} and {round(whole['high']):,} rows with 95 % probability"
+    assert f"{between}: noise and cut cells together." in cut.stderr
+    assert cut.stdout.split()[:5] == ["count", "low", "high", "noise", "low"]
+    snapped = run(ANALYST, *box, "--snap").stderr
+    assert "the box cuts no cell" in snapped
+    assert "hour was counted from " in snapped
+    assert "the box cuts no cell" in run(ANALYST, "query", "count", release, "-w", "hour:0..24").stderr
+
+
+def test_a_range_that_holds_nothing_is_refused_in_one_sentence(run: Run, release: str) -> None:
+    """Half-open is said where the range is written; an empty range and one outside the bounds are no zero."""
+    assert "half-open" in run(ANALYST, "query", "count", "--help").stdout
+    assert "The range of hour is empty" in run(ANALYST, "query", "count", release, "-w", "hour:9..9", code=1).stderr
+    assert "bounds, 0 to 24" in run(ANALYST, "query", "count", release, "-w", "hour:25..30", code=1).stderr
 
 
 def test_large_answers_are_files_of_every_form(run: Run, release: str, tmp_path: Path) -> None:

@@ -60,20 +60,22 @@ def test_an_export_is_verified_without_the_service(run: Run, exported: Path) -> 
 def test_every_change_to_an_export_is_found(run: Run, exported: Path) -> None:
     """An entry changed, left out, moved, spelt otherwise or made unreadable: 5, and which one is the first bad one."""
     lines = exported.read_bytes().splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if b'"kind":"grant"' in line)
+    keys, grant, others = lines[:first], lines[first], lines[first + 1 :]
     changed = {
-        "a digit": [lines[0].replace(b'"epsilon":"9"', b'"epsilon":"8"'), *lines[1:]],
-        "left out": [lines[0], *lines[2:]],
-        "moved": [lines[1], lines[0], *lines[2:]],
-        "spelt otherwise": [lines[0].replace(b'"9"', b'"9.0"'), *lines[1:]],
-        "a field more": [lines[0].replace(b"{", b'{"a":1,', 1), *lines[1:]],
-        "not JSON": [b"{\n", *lines[1:]],
-        "an empty line": [b"\n", *lines],
-        "deep": [b"[" * 100_000 + b"\n", *lines[1:]],
+        "a digit": [grant.replace(b'"epsilon":"9"', b'"epsilon":"8"'), *others],
+        "left out": [grant, *others[1:]],
+        "moved": [others[0], grant, *others[1:]],
+        "spelt otherwise": [grant.replace(b'"9"', b'"9.0"'), *others],
+        "a field more": [grant.replace(b"{", b'{"a":1,', 1), *others],
+        "not JSON": [b"{\n", *others],
+        "an empty line": [b"\n", grant, *others],
+        "deep": [b"[" * 100_000 + b"\n", *others],
     }
     for what, content in changed.items():
-        exported.write_bytes(b"".join(content))
+        exported.write_bytes(b"".join([*keys, *content]))
         told = run(None, "ledger", "verify", exported, code=5).stderr
-        assert f"from entry {2 if what == 'left out' else 1} on" in told, what
+        assert f"from entry {first + (2 if what == 'left out' else 1)} on" in told, what
     exported.write_bytes(b"".join(lines[:-1]))  # cut short: only a head that was noted tells
     run(None, "ledger", "verify", exported)
     run(None, "ledger", "verify", exported, "--head", json.loads(lines[-1])["hash"], code=5)

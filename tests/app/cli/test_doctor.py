@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,7 +57,7 @@ def test_a_service_that_is_well_is_told_so(settings: Settings) -> None:
     service.database.dispose()
     told = examined(well, 0)
     assert {about: state for about, (state, _, _) in told.items()} == dict.fromkeys(
-        ("data folder", "database", "migrations", "witness", "clock", "entropy", "spool"), "ok"
+        ("data folder", "database", "migrations", "witness", "ledger", "clock", "entropy", "spool"), "ok"
     )
     readable = CliRunner().invoke(main, ["doctor"], env=environment(well))
     assert "agrees with the ledger" in readable.stdout
@@ -102,6 +104,17 @@ def _unmigrated(settings: Settings) -> None:
     service.database.dispose()
 
 
+def _smaller_charge(settings: Settings) -> None:
+    with closing(sqlite3.connect(settings.sqlite_path)) as file:
+        file.execute("DROP TRIGGER ledger_no_update")
+        file.execute("UPDATE ledger SET epsilon_nano = 1 WHERE kind = 'charge'")
+        file.commit()
+
+
+def _open_secret(settings: Settings) -> None:
+    settings.secret_path.chmod(0o644)
+
+
 def _garbage(settings: Settings) -> None:
     for path in settings.data_dir.glob("rugnik.db*"):
         path.write_bytes(b"not a database" * 1000)
@@ -117,6 +130,8 @@ def _garbage(settings: Settings) -> None:
         (_other_witness, "witness", "restore the newest copy"),
         (_damaged_witness, "witness", "bring back a copy"),
         (_unmigrated, "migrations", "rugnik migrate"),
+        (_smaller_charge, "ledger", "newest good copy"),
+        (_open_secret, "secret", "chmod 600"),
         (_garbage, "database", "check address"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_refusal_for_good_is_not_repeated(live: Live, curator: Client, refusal
 
 def test_retry_after_is_respected(live: Live, curator: Client) -> None:
     """The service's own number replaces ours; one that is too long to wait for is raised instead."""
-    live.gate.faults["GET"] = [refuse(503, "busy", after="7"), refuse(503, "busy", after="3600")]
+    live.gate.faults["GET"] = [refuse(429, "too-many-requests", after="7"), refuse(503, "busy", after="3600")]
     with pytest.raises(errors.Busy) as busy:
         curator.datasets()
     assert live.naps == [7.0]

@@ -63,7 +63,15 @@ def ask(client: Client, release: str, folder: Path) -> None:
     assert count.parameters["where"] == ["age:20.0..40.0", "income:..500.0"]
     many = client.counts(release, [box, ["age:20..40"], "income:..500"], simultaneous=True)
     assert many.counts[0] == count.count
-    assert list(many.to_pandas().columns) == ["count", "low", "high", "noise_sd"]
+    parts = ["noise_low", "noise_high", "noise_sd", "without_cut_cells", "with_cut_cells"]
+    assert list(many.to_pandas().columns) == ["count", "low", "high", *parts]
+    whole = f"{round(count.interval.low):,} to {round(count.interval.high):,} rows at level 0.95"
+    assert repr(count).startswith(f"Count({whole}, about {round(count.count):,}; noise alone: ")
+    snapped = client.count(release, box, snap=True)
+    assert snapped.snapped is not None
+    assert set(snapped.snapped) == {"age", "income"}
+    assert abs(snapped.snapped["age"].low - 20) < 100
+    assert (snapped.interval.low, snapped.interval.high) == (snapped.noise.low, snapped.noise.high)
     synopsis = client.synopsis(release)
     cells = synopsis.to_pandas()
     assert len(cells) == synopsis.grid.cells

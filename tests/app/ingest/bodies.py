@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip as gzip_module
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,11 @@ from numpy.typing import NDArray
 from app.ingest.batch import Batch
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
-from app.ingest.upload import Counted, count_upload
+from app.ingest.upload import Ingest, read_upload
 from core.budget import Epsilon
 from core.domain import Attribute, Domain
-from core.plan import DeclaredSize, EstimatedSize, Order
-from core.randomness import NoiseSource
+from core.histogram import Counts, OccupiedCounts
+from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.records import OutOfRange
 
 DOMAIN = Domain((Attribute("x", 0, 10), Attribute("y", -1, 1)))
@@ -34,6 +35,15 @@ def order(size: DeclaredSize | EstimatedSize = SIZE, *, dimensions: int = 2) -> 
     return Order(dimensions=dimensions, epsilon=Epsilon.parse("1"), clusters=3, size=size)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Counted:
+    """An upload, counted: the plan it was counted on, the exact counts, and what became of the rows."""
+
+    plan: Plan
+    counts: Counts | OccupiedCounts
+    ingest: Ingest
+
+
 def count(
     body: bytes | Iterable[bytes],
     media_type: MediaType = MediaType.CSV,
@@ -44,18 +54,21 @@ def count(
     out_of_range: OutOfRange = OutOfRange.CLIP,
     limits: Limits = LIMITS,
 ) -> Counted:
-    """An upload, counted; a body in one piece unless it comes in several."""
-    return count_upload(
+    """An upload, counted; a body in one piece unless it comes in several. A size to estimate is not noised here."""
+    wanted = order(size, dimensions=domain.dimensions)
+    with read_upload(
         [body] if isinstance(body, bytes) else body,
         media_type=media_type,
         gzip=gzip,
-        order=order(size, dimensions=domain.dimensions),
+        order=wanted,
         domain=domain,
         out_of_range=out_of_range,
         max_cells=10_000,
         limits=limits,
-        noise=NoiseSource(),
-    )
+    ) as rows:
+        exact = None if isinstance(size, DeclaredSize) else max(1, len(rows))
+        plan = make_plan(wanted, max_cells=10_000, noisy_size=exact)
+        return Counted(plan, rows.count_on(plan), rows.ingest)
 
 
 def summary(counted: Counted) -> tuple[int, int, int, bytes]:

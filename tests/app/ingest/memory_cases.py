@@ -13,10 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from app.ingest.errors import IngestError, UnreadableFile, UploadTooLarge
-from app.ingest.formats import MediaType
+from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import MIB, Limits
 from core.plan import EstimatedSize
 from tests.app.ingest.bodies import WRITERS, arrow_body, count, cut, parquet_body, table
+from tests.app.ingest.hostile_arrow import parquet, schema, stream
+from tests.app.ingest.hostile_parquet import (
+    as_decimal,
+    closed,
+    footer_of,
+    headers_of,
+    numbers_of,
+    replaced,
+    with_header,
+)
 
 LIMITS = Limits()
 HEADER = b"x,y\n"
@@ -102,6 +112,55 @@ def parquet_rows() -> None:
     assert count(cut(body, 65536), MediaType.PARQUET, limits=LIMITS).ingest.rows_read == 4 * MIB
 
 
+def parquet_claims() -> None:
+    """Two gigabytes, or as many values, claimed by every number of every page header and of the footer."""
+    for options in ({}, {"use_dictionary": False}, {"compression": "none", "data_page_version": "2.0"}):
+        body = parquet_body(table(20), **options)
+        footer, end = footer_of(body)
+        lies = [closed(body[:end], replaced(footer, path, 2**31 - 1)) for path in numbers_of(footer)]
+        for position, length, header in headers_of(body):
+            false = [replaced(header, path, 2**31 - 1) for path in numbers_of(header)]
+            lies += [with_header(body, position, length, lie) for lie in false]
+        for lie in lies:
+            with suppress(IngestError):
+                count(lie, MediaType.PARQUET, limits=LIMITS)
+
+
+def parquet_long_values() -> None:
+    """A decimal of a megabyte in a dictionary, where 400 rows point to it."""
+    for kind in (pa.binary(), pa.binary(MIB)):
+        rows = pa.table({"x": pa.array([b"1" * MIB] * 400, kind)})
+        refuse(as_decimal(parquet_body(rows, dictionary_pagesize_limit=4 * MIB), b"x"))
+
+
+def parquet_long_beginnings() -> None:
+    """A megabyte that 100 decimals begin with, in a column that the footer calls four bytes wide."""
+    rows = pa.table({"x": pa.array([b"1" * (MIB - 1) + bytes([row]) for row in range(100)], pa.binary(MIB))})
+    body = parquet_body(rows, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY")
+    refuse(as_decimal(body, b"x", length=4))
+
+
+def refuse(body: bytes) -> None:
+    """Read the column x of a Parquet body that must be refused, measured from here on."""
+    reset_peak()
+    with suppress(IngestError):
+        list(read_batches([body], ("x",), media_type=MediaType.PARQUET, gzip=False, limits=LIMITS))
+        raise AssertionError
+
+
+def shared_fields() -> None:
+    """A million fields, or 200 MB of texts, in an Arrow schema of at most a megabyte, also within a Parquet file."""
+    for message in (
+        schema(fan=90, padding=600_000),
+        schema(fan=9, name_bytes=2**18),
+        schema(pairs=800, name_bytes=2**18),
+    ):
+        for media_type, body in ((MediaType.ARROW_STREAM, stream(message)), (MediaType.PARQUET, parquet(message))):
+            with suppress(UploadTooLarge):
+                count(body, media_type, limits=LIMITS)
+                raise AssertionError
+
+
 CASES: tuple[Callable[[], None], ...] = (
     rows_declared,
     rows_estimated,
@@ -113,6 +172,10 @@ CASES: tuple[Callable[[], None], ...] = (
     arrow_claims,
     arrow_bomb,
     parquet_rows,
+    parquet_claims,
+    parquet_long_values,
+    parquet_long_beginnings,
+    shared_fields,
 )
 _base = 0
 
@@ -124,7 +187,8 @@ def megabytes(field: str) -> int:
 
 
 def reset_peak() -> None:
-    """Start measuring here."""
+    """Start measuring here, without what Arrow keeps of earlier cases and could use again."""
+    pa.default_memory_pool().release_unused()
     global _base  # noqa: PLW0603 - a program of one thread
     Path("/proc/self/clear_refs").write_text("5")
     _base = megabytes("VmRSS")

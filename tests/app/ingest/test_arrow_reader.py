@@ -16,6 +16,7 @@ from app.ingest.formats import MediaType
 from app.ingest.limits import MIB, Limits
 from app.ingest.messages import MAX_METADATA_BYTES, Kind, messages
 from tests.app.ingest.bodies import DOMAIN, LIMITS, arrow_body, cut, finite, read, table
+from tests.app.ingest.hostile_arrow import parquet, schema, stream
 
 ARROW = MediaType.ARROW_STREAM
 END = b"\xff\xff\xff\xff\0\0\0\0"
@@ -217,6 +218,30 @@ def test_columns_are_capped_whether_wanted_or_not() -> None:
     wide = pa.table({name: [1.0] for name in ("x", "y", "z")})
     assert refused(arrow_body(wide), Limits(max_columns=2)) is Cap.COLUMNS
     assert len(read(arrow_body(wide), ARROW, limits=Limits(max_columns=3)).values) == 1
+
+
+def test_nested_fields_are_columns_and_shared_ones_count_each_time() -> None:
+    """A schema of some kilobytes may describe millions; the same within the footer of a Parquet file."""
+    for fan, cap in ((3, None), (20, Cap.COLUMNS)):
+        for media_type, body in ((ARROW, stream(schema(fan=fan))), (MediaType.PARQUET, parquet(schema(fan=fan)))):
+            assert _cap(body, media_type) is cap
+
+
+@pytest.mark.parametrize("message", [schema(fan=9, name_bytes=2**16), schema(pairs=50, name_bytes=2**17)])
+def test_texts_of_the_metadata_count_as_often_as_they_are_pointed_to(message: bytes) -> None:
+    """Names, keys and values: stored once, and copied by Arrow for each place that points to them."""
+    for media_type, body in ((ARROW, stream(message)), (MediaType.PARQUET, parquet(message))):
+        assert _cap(body, media_type) is Cap.METADATA_BYTES
+    assert _cap(stream(schema(pairs=300_000)), ARROW) is Cap.METADATA_BYTES
+
+
+def _cap(body: bytes, media_type: MediaType) -> Cap | None:
+    """The cap that refuses a body; None where it is read."""
+    try:
+        read(body, media_type)
+    except UploadTooLarge as refusal:
+        return refusal.cap
+    return None
 
 
 def test_messages_are_what_arrow_wrote() -> None:

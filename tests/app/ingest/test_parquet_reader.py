@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+from decimal import Decimal
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,22 +15,31 @@ import pyarrow.parquet
 import pytest
 
 from app.ingest import pages, parquet_reader
-from app.ingest.errors import AmbiguousColumns, Cap, MissingColumns, SpoolFailure, UnreadableFile, UploadTooLarge
+from app.ingest.errors import (
+    AmbiguousColumns,
+    Cap,
+    MissingColumns,
+    SpoolFailure,
+    UnreadableFile,
+    UploadTooLarge,
+    WrongColumnType,
+)
 from app.ingest.formats import MediaType
 from app.ingest.limits import MIB, Limits
 from app.ingest.spool import SealedSpool
+from app.ingest.thrift import I32, I64, LIST, STRUCT
 from tests.app.ingest.bodies import DOMAIN, LIMITS, cut, parquet_body, read, table
+from tests.app.ingest.hostile_parquet import (
+    as_decimal,
+    closed,
+    footer_of,
+    headers_of,
+    numbers_of,
+    replaced,
+    with_header,
+)
 
 PARQUET = MediaType.PARQUET
-
-
-def varint(number: int) -> bytes:
-    """A positive i32 as Thrift's compact protocol writes it."""
-    number, digits = number << 1, b""
-    while number >= 0x80:
-        digits += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return digits + bytes([number])
 
 
 @pytest.mark.parametrize(
@@ -126,16 +136,85 @@ def test_pages_are_measured_by_what_they_inflate_to() -> None:
     assert len(read(body, PARQUET, limits=Limits(max_block_bytes=MIB, max_inflated_bytes=17 * MIB)).values) == MIB
 
 
-def test_the_header_of_a_page_is_asked_and_not_the_footer() -> None:
-    """A page that claims a gigabyte beside a footer that claims two hundred kilobytes is refused."""
-    rows = pa.table({"x": np.zeros(20_000), "y": np.zeros(20_000)})
-    body = parquet_body(rows, compression="zstd", use_dictionary=False, data_page_size=MIB, write_batch_size=20_000)
-    claims = [160_000 + extra for extra in range(20) if body.count(b"\x15" + varint(160_000 + extra)) == 2]
-    (claim,) = claims
-    lie = body.replace(b"\x15" + varint(claim), b"\x15" + varint(2**20 - 1), 1)
-    assert len(lie) == len(body)
-    assert refused(lie, Limits(max_block_bytes=2**20 - 2)) is Cap.BLOCK_BYTES
-    assert refused(lie, Limits(max_inflated_bytes=2**20)) is Cap.INFLATED_BYTES
+def lies(body: bytes, field: tuple[int, int], number: int, *, inside: tuple[int, int] | None = None) -> list[bytes]:
+    """The file once for each of its page headers that has the field, with another number in it."""
+    path = (field,) if inside is None else (inside, field)
+    return [
+        with_header(body, position, length, replaced(header, path, number))
+        for position, length, header in headers_of(body)
+        if path in numbers_of(header)
+    ]
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("field", [(2, I32), (3, I32)], ids=["inflated", "compressed"])
+def test_a_page_that_claims_more_than_the_cap_is_refused_by_its_header(field: tuple[int, int], version: str) -> None:
+    """Dictionary pages and data pages, whatever the footer says; the reader would allocate what they claim."""
+    body = parquet_body(table().select(["x", "y"]), data_page_version=version)
+    false = lies(body, field, 2**31 - 1)
+    assert len(false) == 4
+    assert {refused(lie) for lie in false} == {Cap.BLOCK_BYTES}
+
+
+def test_a_page_that_ends_outside_of_its_column_chunk_is_unreadable() -> None:
+    """By one byte, however much of the file follows."""
+    body = parquet_body(table().select(["x", "y"]), use_dictionary=False)
+    first, second = headers_of(body)
+    for position, length, header in (first, second):
+        with pytest.raises(UnreadableFile):
+            read(with_header(body, position, length, replaced(header, ((3, I32),), header[3, I32] + 1)), PARQUET)
+
+
+def test_a_column_chunk_lies_within_the_file() -> None:
+    """Neither before its beginning nor into its footer."""
+    body = parquet_body(table().select(["x", "y"]), use_dictionary=False)
+    footer, end = footer_of(body)
+    chunk = ((4, LIST), 0, (1, LIST), 1, (3, STRUCT))
+    for field, number in (((7, I64), end), ((9, I64), -1), ((9, I64), 2**62)):
+        with pytest.raises(UnreadableFile):
+            read(closed(body[:end], replaced(footer, (*chunk, field), number)), PARQUET)
+
+
+def test_a_column_chunk_holds_as_many_values_as_its_footer_says() -> None:
+    """A reader that misses some goes on behind the chunk, where no header was looked at."""
+    body = parquet_body(table().select(["x", "y"]))
+    footer, end = footer_of(body)
+    values = ((4, LIST), 0, (1, LIST), 1, (3, STRUCT), (5, I64))
+    with pytest.raises(UnreadableFile):
+        read(closed(body[:end], replaced(footer, values, 51)), PARQUET)
+
+
+def test_a_dictionary_has_no_more_values_than_bytes_for_them() -> None:
+    """The reader makes room for all of them at once."""
+    body = parquet_body(table().select(["x", "y"]))
+    true = [header[7, STRUCT][1, I32] for _, _, header in headers_of(body) if (7, STRUCT) in header]
+    for number in (2**31 - 1, max(true) + 1, -1):
+        false = lies(body, (1, I32), number, inside=(7, STRUCT))
+        assert len(false) == 2
+        for lie in false:
+            with pytest.raises(UnreadableFile):
+                read(lie, PARQUET)
+
+
+def test_decimals_in_byte_arrays_are_read_up_to_the_length_of_a_decimal() -> None:
+    """Of a fixed length up to 32 bytes; a dictionary could repeat a longer one without end."""
+    for kind, accepted in ((pa.binary(4), True), (pa.binary(), False), (pa.binary(33), False)):
+        rows = pa.table({"x": pa.array([bytes(3) + b"\7" + bytes(29 if kind == pa.binary(33) else 0)] * 3, kind)})
+        body = as_decimal(parquet_body(rows), b"x")
+        if accepted:
+            assert read(body, PARQUET, names=("x",)).values.tolist() == [[7]] * 3
+        else:
+            with pytest.raises(WrongColumnType):
+                read(body, PARQUET, names=("x",))
+
+
+def test_values_that_share_their_beginnings_are_not_read() -> None:
+    """Each may be as long as all before it, and the page does not say so."""
+    rows = pa.table({"x": pa.array([Decimal(1), Decimal(2)], pa.decimal128(9, 0))})
+    for version in ("1.0", "2.0"):
+        body = parquet_body(rows, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY", data_page_version=version)
+        with pytest.raises(UnreadableFile, match="DELTA_BYTE_ARRAY"):
+            read(body, PARQUET, names=("x",))
 
 
 def test_the_number_of_pages_is_capped() -> None:

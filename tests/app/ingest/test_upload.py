@@ -23,7 +23,6 @@ from core.errors import TooManyCells
 from core.histogram import Counts
 from core.histogram import count as count_records
 from core.plan import DeclaredSize, EstimatedSize, make_plan
-from core.randomness import NoiseSource
 from core.records import OutOfRange, take_in
 from tests.app.ingest.bodies import (
     DOMAIN,
@@ -143,21 +142,22 @@ def test_an_estimated_size_counts_every_row_on_the_grid_it_leads_to(media_type: 
     assert np.array_equal(counted.counts.cells, expected.cells)
 
 
-def test_the_noisy_size_is_drawn_once_from_the_records_that_were_kept() -> None:
-    """Not from the rows read: a bad line is no record. And the plan follows from it."""
+@pytest.mark.parametrize("size", [ESTIMATE, DeclaredSize(500)])
+def test_the_size_of_an_upload_is_the_number_of_records_that_were_kept(size: DeclaredSize | EstimatedSize) -> None:
+    """Not of the rows read: a bad line is no record, and a row out of range is one only if it is clipped."""
     body = csv_body(b"1,0", b"bad", b"nan,0", b"99,0", b"2,0")
-    drawn: list[int] = []
-
-    def draw(size: int, *_: object) -> int:
-        drawn.append(size)
-        return 777
-
-    with patch.object(upload, "noisy_size", draw):
-        clipped = count(body, size=ESTIMATE)
-        dropped = count(body, size=ESTIMATE, out_of_range=OutOfRange.DROP)
-        count(body)
-    assert drawn == [3, 2]
-    assert clipped.plan == make_plan(order(ESTIMATE), max_cells=10_000, noisy_size=777) == dropped.plan
+    for out_of_range, kept in ((OutOfRange.CLIP, 3), (OutOfRange.DROP, 2)):
+        with upload.read_upload(
+            [body],
+            media_type=MediaType.CSV,
+            gzip=False,
+            order=order(size),
+            domain=DOMAIN,
+            out_of_range=out_of_range,
+            max_cells=10_000,
+            limits=LIMITS,
+        ) as rows:
+            assert len(rows) == kept
 
 
 def test_records_that_wait_beyond_the_cap_of_the_spool_are_refused(tmp_path: Path) -> None:
@@ -180,18 +180,18 @@ def test_an_order_that_no_grid_can_serve_is_refused_before_a_byte_is_read() -> N
         raise AssertionError
         yield b""
 
-    with pytest.raises(TooManyCells):
-        upload.count_upload(
-            untouched(),
-            media_type=MediaType.CSV,
-            gzip=False,
-            order=order(),
-            domain=DOMAIN,
-            out_of_range=OutOfRange.CLIP,
-            max_cells=3,
-            limits=LIMITS,
-            noise=NoiseSource(),
-        )
+    reading = upload.read_upload(
+        untouched(),
+        media_type=MediaType.CSV,
+        gzip=False,
+        order=order(),
+        domain=DOMAIN,
+        out_of_range=OutOfRange.CLIP,
+        max_cells=3,
+        limits=LIMITS,
+    )
+    with pytest.raises(TooManyCells), reading:
+        pass
 
 
 @pytest.mark.parametrize("mode", OutOfRange)

@@ -18,16 +18,17 @@ from core.synopsis import Synopsis
 from tests.core.queries.worlds import rows, synopsis_of
 
 BOUNDS = st.one_of(st.integers(-2, 12).map(float), st.floats(-2, 12))
+ENDS = st.tuples(BOUNDS, BOUNDS).map(sorted).filter(lambda ends: ends[0] < ends[1] and ends[1] > 0 and ends[0] <= 10)
 
 
 @st.composite
 def asked(draw: st.DrawFn) -> tuple[Synopsis, Box]:
-    """A small synopsis of one to four attributes and a box, often on its edges, sometimes empty or outside."""
+    """A small synopsis of one to four attributes and a box, often on its edges, sometimes beyond the domain."""
     d, m = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     counts = np.random.default_rng(draw(st.integers(0, 1000))).integers(-20, 100, m**d)
     domain = Domain(tuple(Attribute(name, 0, 10) for name in "abcd"[:d]))
     synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid(m, d), counts=counts)
-    ends = [sorted((draw(BOUNDS), draw(BOUNDS))) for _ in range(draw(st.integers(0, d)))]
+    ends = [draw(ENDS) for _ in range(draw(st.integers(0, d)))]
     return synopsis, tuple(Range(name, low, high) for name, (low, high) in zip("abcd", ends, strict=False))
 
 
@@ -68,6 +69,22 @@ def test_a_box_is_the_sum_of_its_cells(case: tuple[Synopsis, Box]) -> None:
     assert found.count[0] == pytest.approx(inside @ synopsis.counts, abs=1e-6)
     assert edges.power_sums(2)[0] == pytest.approx((inside**2).sum(), abs=1e-6)
     assert edges.power_sums(4)[0] == pytest.approx((inside**4).sum(), abs=1e-6)
+
+
+@given(asked())
+def test_a_snapped_box_is_made_of_whole_cells(case: tuple[Synopsis, Box]) -> None:
+    """Both ends on edges that are the nearest to what was asked, and at least one cell on every axis."""
+    synopsis, box = case
+    m = synopsis.grid.cells_per_axis
+    asked_for = Edges.of((box,), synopsis.domain, synopsis.grid)
+    moved = asked_for.nearest(m)
+    assert (moved.low == np.floor(moved.low)).all()
+    assert (moved.high == np.floor(moved.high)).all()
+    assert ((moved.low >= 0) & (moved.low < moved.high) & (moved.high <= m)).all()
+    assert (np.abs(moved.low - asked_for.low) <= 1).all()
+    wide = asked_for.high - asked_for.low > 1
+    assert (np.abs(moved.low - asked_for.low)[wide] <= 0.5).all()
+    assert (np.abs(moved.high - asked_for.high)[wide] <= 0.5).all()
 
 
 @given(asked())

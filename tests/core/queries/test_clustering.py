@@ -216,3 +216,20 @@ def test_clusters_of_very_many_cells_are_found_by_blocks_of_them() -> None:
     assert len(masses) <= 2**15
     assert masses.sum() == pytest.approx(np.abs(release.counts).sum())
     assert (masses @ places) == pytest.approx(np.abs(release.counts) @ release.grid.centres(), rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("seed", range(3))
+def test_centres_lie_inside_their_intervals(method: Method, seed: int) -> None:
+    """Also where a method leaves out counts that look like noise, or moves centres within cells wider than clusters."""
+    rng, (m, d) = np.random.default_rng(seed), (5, 4)
+    middles = np.array([[2.0] * d, [8.0] * d, [2.0, 8.0] * (d // 2)])
+    values = middles[rng.integers(3, size=20_000)] + rng.normal(0, 0.4, (20_000, d))
+    places = np.clip((values / 10 * m).astype(int), 0, m - 1)
+    counts = np.bincount(np.ravel_multi_index(tuple(places.T), (m,) * d), minlength=m**d)
+    domain = Domain(tuple(Attribute(f"x{axis}", 0, 10) for axis in range(d)))
+    exact = replace(with_grid(m, d), domain=domain, counts=counts, size=20_000)
+    for cluster in find_clusters(shaken(exact, "1", seed), 3, level=LEVEL, seed=0, method=method).clusters:
+        for intervals in (cluster.centre_intervals, cluster.region):
+            for centre, interval in zip(cluster.centre, intervals, strict=True):
+                assert interval.low < centre < interval.high

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from core.queries.boxes import Range
+from core.queries.boxes import Box, Range
 from core.queries.clustering import Method
 from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import CountsKind
@@ -13,12 +14,12 @@ from core.queries.estimates import Estimate, Moments
 from core.queries.marginal import marginal
 from core.queries.moments import moments
 from core.queries.quantile import quantile
-from core.queries.range_count import SummedArea, count_boxes
+from core.queries.range_count import RangeCounts, SummedArea, count_boxes
 from core.queries.uncertainty import Interval
-from tests.core.queries.worlds import DOMAIN, LEVEL, least_hits, noisy, rows, synopsis_of
+from tests.core.queries.worlds import DOMAIN, LEVEL, least_hits, noisy, rows, shaken, synopsis_of
 
 WORLDS = [("1", 600, 12), ("0.1", 600, 8), ("0.1", 40, 6), ("4", 300, 10)]
-BOXES = (
+BOXES: tuple[Box, ...] = (
     (Range("a", 2.3, 5.1),),
     (Range("a", 2.0, 2.05), Range("b", -1, 1)),
     (Range("a", upper=4), Range("b", lower=0)),
@@ -31,20 +32,41 @@ def holds(interval: Interval, truth: float) -> bool:
     return interval.low - 1e-9 <= truth <= interval.high + 1e-9
 
 
+def rows_in(values: np.ndarray, box: Box) -> int:
+    """Rows with lower <= value < upper in every range; no row of these worlds lies on an upper end."""
+    inside = np.ones(len(values), dtype=bool)
+    for name, lower, upper in box:
+        x = DOMAIN.names.index(name)
+        inside &= (values[:, x] >= lower) & (values[:, x] < upper)
+    return int(inside.sum())
+
+
 @pytest.mark.parametrize(("epsilon", "size", "m"), WORLDS)
 def test_count_intervals_cover(epsilon: str, size: int, m: int) -> None:
-    """Each interval holds at its level, and simultaneous ones hold all together."""
-    exact = synopsis_of(rows(size), m)
-    truth = count_boxes(SummedArea(exact), BOXES, level=LEVEL, simultaneous=False).count
-    each, together = np.zeros(len(BOXES)), 0
+    """Each interval holds at its level, and simultaneous ones hold all together.
+
+    `low` to `high` holds the rows themselves, `noise_low` to `noise_high` the same sum of cells without noise.
+    """
+    values = rows(size)
+    exact = synopsis_of(values, m)
+    truth = np.array([rows_in(values, box) for box in BOXES])
+    gridded = count_boxes(SummedArea(exact), BOXES, level=LEVEL, simultaneous=False).count
+    hits, together = np.zeros((2, len(BOXES))), np.zeros(2)
     for release in noisy(exact, epsilon):
         table = SummedArea(release)
-        alone = count_boxes(table, BOXES, level=LEVEL, simultaneous=False)
-        each += (alone.low <= truth) & (truth <= alone.high)
-        joint = count_boxes(table, BOXES, level=LEVEL, simultaneous=True)
-        together += bool(((joint.low <= truth) & (truth <= joint.high)).all())
-    assert each.min() >= least_hits()
-    assert together >= least_hits()
+        alone, joint = (count_boxes(table, BOXES, level=LEVEL, simultaneous=several) for several in (False, True))
+        hits += [_held(alone, truth), _held_by_noise(alone, gridded)]
+        together += [_held(joint, truth).all(), _held_by_noise(joint, gridded).all()]
+    assert hits.min() >= least_hits()
+    assert together.min() >= least_hits()
+
+
+def _held(found: RangeCounts, truth: np.ndarray) -> np.ndarray:
+    return (found.low <= truth) & (truth <= found.high)
+
+
+def _held_by_noise(found: RangeCounts, truth: np.ndarray) -> np.ndarray:
+    return (found.noise_low <= truth) & (truth <= found.noise_high)
 
 
 @pytest.mark.parametrize(("epsilon", "size", "m"), WORLDS)
@@ -97,6 +119,27 @@ def test_moment_intervals_cover(epsilon: str, size: int, m: int) -> None:
     assert min(hits.values()) >= least_hits(), hits
 
 
+def heap(size: int = 120, apart: int = 10) -> np.ndarray:
+    """Most rows in one place, some along a line: a variance that rests on few rows."""
+    rng = np.random.default_rng(0)
+    a = np.concatenate([np.full(size - apart, 5.1), rng.uniform(0, 10, apart)])
+    return np.clip(np.stack([a, a - 5 + rng.normal(0, 0.2, size)], axis=1), [0, -5], [10, 5])
+
+
+def test_correlations_that_are_given_hold() -> None:
+    """120 rows at epsilon 0.7: few releases tell both variances from zero, and of these as well few miss.
+
+    Noise comes from public seeds. bench/coverage.py has more rows, levels and epsilons.
+    """
+    exact = synopsis_of(heap(), 3)
+    truth = moments(exact, level=LEVEL).pairs[0].correlation.value
+    assert truth is not None
+    found = [moments(shaken(exact, "0.7", seed), level=LEVEL).pairs[0].correlation for seed in range(200)]
+    given = [one for one in found if one.value is not None]
+    assert len(given) >= 10
+    assert sum(not holds(one.interval, truth) for one in given) <= binom.ppf(1 - 1e-3, len(given), 1 - LEVEL)
+
+
 def test_moments_of_the_grid_are_within_their_discretisation_of_the_rows() -> None:
     """Half a cell is the most that a mean or a standard deviation moves by counting rows at cell centres."""
     values = rows()
@@ -134,8 +177,8 @@ def test_a_release_without_noise_gives_the_exact_answers() -> None:
     values = rows()
     exact = synopsis_of(values, 10)
     table = SummedArea(exact)
-    for low, high in ((0, 10), (2, 5), (4, 4)):  # multiples of the cell width
-        found = count_boxes(table, ((Range("a", low, high),),), level=LEVEL, simultaneous=False)
+    for low, high in ((0, 10), (2, 5), (4, 5)):  # multiples of the cell width
+        found = count_boxes(table, ((Range("a", low, high),),), level=LEVEL, simultaneous=False, snap=True)
         inside = (values[:, 0] >= low) & ((values[:, 0] < high) | (high == 10))
-        assert found.count[0] == (inside.sum() if high > low else 0)
+        assert found.count[0] == inside.sum()
         assert found.low[0] == found.high[0] == found.count[0]

@@ -69,8 +69,21 @@ def bare(rng: np.random.Generator) -> Wholes:
     return truth
 
 
-WORLDS = {"concentrated": concentrated, "at the threshold": at_the_threshold, "full": full, "bare": bare}
-LOW = {"bare": 4}  # a threshold that a hundred empty cells reach
+def sparse(rng: np.random.Generator) -> Wholes:
+    """One row in each cell that has any: what a threshold of 1 is for."""
+    truth = np.zeros(GRID.cell_count, dtype=np.int64)
+    truth[rng.choice(GRID.cell_count, 800, replace=False)] = 1
+    return truth
+
+
+WORLDS = {
+    "concentrated": concentrated,
+    "at the threshold": at_the_threshold,
+    "full": full,
+    "bare": bare,
+    "sparse": sparse,
+}
+LOW = {"bare": 4, "sparse": 1}  # thresholds that a hundred empty cells reach
 
 
 def listed_synopsis(
@@ -115,7 +128,15 @@ def true_count(truth: Wholes, box: Box) -> float:
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "estimated"])
 @pytest.mark.parametrize(
     ("world", "epsilon"),
-    [("concentrated", "0.5"), ("concentrated", "2"), ("at the threshold", "1"), ("full", "0.5"), ("bare", "1")],
+    [
+        ("concentrated", "0.5"),
+        ("concentrated", "2"),
+        ("concentrated", "6"),
+        ("at the threshold", "1"),
+        ("full", "0.5"),
+        ("bare", "1"),
+        ("sparse", "3"),
+    ],
 )
 def test_every_interval_covers(world: str, epsilon: str, declared: bool) -> None:
     """Counts, marginals, quantiles and moments, at few and at many cells near the threshold."""
@@ -140,7 +161,7 @@ def test_every_interval_covers(world: str, epsilon: str, declared: bool) -> None
         about = moments(synopsis, level=LEVEL)
         spread = about.attributes[1].variance.interval
         hits += [
-            *((found.low <= counts + 1e-9) & (counts <= found.high + 1e-9)),
+            *((found.noise_low <= counts + 1e-9) & (counts <= found.noise_high + 1e-9)),
             side.bounds[0][5] <= exact[5] <= side.bounds[1][5],
             ((side.bounds_all[0] <= exact) & (exact <= side.bounds_all[1])).all(),
             middle.low <= median <= middle.high,
@@ -156,19 +177,42 @@ def test_the_bounds_are_close_where_cells_are_full() -> None:
     rng = np.random.default_rng(5)
     truth = np.zeros(GRID.cell_count, dtype=np.int64)
     truth[rng.choice(GRID.cell_count, 40, replace=False)] = 2500
-    synopsis = listed_synopsis(truth, "1", rng, declared=True)
+    synopsis = listed_synopsis(truth, "1", rng, declared=False)
     found = count_boxes(range_table(synopsis), ((Range("c", 4, 8),),), level=LEVEL, simultaneous=False)
     assert found.high[0] - found.low[0] < 0.02 * truth.sum()
 
 
+@pytest.mark.parametrize("share", [0.5, 0.83, 1.0, 2.0])
+def test_a_declared_size_changes_no_answer(share: float) -> None:
+    """However wrong the statement is: intervals hold what the rows would answer, and are the same for any statement."""
+    rng = np.random.default_rng(11)
+    truth = concentrated(rng)
+    right = listed_synopsis(truth, "1", rng, declared=True)
+    synopsis = replace(right, size=int(share * truth.sum()))
+    places = GRID.places(np.arange(GRID.cell_count))[:, 0] + 0.5
+    about, count = (
+        moments(synopsis, level=LEVEL),
+        count_boxes(range_table(synopsis), BOXES, level=LEVEL, simultaneous=True),
+    )
+    assert about.size.interval.low <= truth.sum() <= about.size.interval.high
+    assert (
+        about.attributes[0].mean.interval.low <= places @ truth / truth.sum() <= about.attributes[0].mean.interval.high
+    )
+    exact = np.array([true_count(truth, box) for box in BOXES])
+    assert ((count.low <= exact) & (exact <= count.high)).all()
+    assert about == moments(right, level=LEVEL)
+    assert find_clusters(synopsis, 3, level=LEVEL, seed=0) == find_clusters(right, 3, level=LEVEL, seed=0)
+    assert quantile(synopsis, "a", 0.5, level=LEVEL) == quantile(right, "a", 0.5, level=LEVEL)
+
+
 def test_a_threshold_with_hardly_any_noise_gives_the_exact_answers() -> None:
-    """At epsilon 60 the listed cells have their true counts, and what is not listed is bounded by the threshold."""
+    """At epsilon 60 the threshold is 1: cells with a row are listed with their true counts, all others are empty."""
     truth = np.zeros(GRID.cell_count, dtype=np.int64)
     truth[[0, 77, 4095]] = [30, 40, 50]
     synopsis = listed_synopsis(truth, "60", np.random.default_rng(0), declared=True)
     found = count_boxes(range_table(synopsis), ((), (Range("a", 0, 4),)), level=LEVEL, simultaneous=True)
     assert found.count.tolist() == [120, 70]
-    assert (found.high - found.low < 3).all()
+    assert (found.high - found.low < 0.5).all()
     blocks = np.concatenate(list(synthetic_rows(synopsis, 2000, 1)))
     assert set(map(tuple, np.floor(blocks).tolist())) == set(map(tuple, GRID.places(np.array([0, 77, 4095])).tolist()))
 
@@ -178,7 +222,8 @@ def test_a_release_in_which_nothing_is_listed_still_answers() -> None:
     empty = listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=True)
     none = replace(empty, cells=np.array([], dtype=np.int64), counts=np.array([], dtype=np.int64), size=900)
     found = count_boxes(range_table(none), ((),), level=LEVEL, simultaneous=False)
-    assert (found.count[0], found.low[0], found.high[0]) == (0, 0, 900)
+    assert (found.count[0], found.low[0]) == (0, 0)
+    assert found.high[0] >= GRID.cell_count * ((none.threshold or 1) - 1)  # nothing else bounds what is not listed
     assert moments(none, level=LEVEL).attributes[0].mean.value is None
     assert quantile(none, "a", 0.5, level=LEVEL).interval.high == M
     with pytest.raises(InvalidQuery):
@@ -240,3 +285,38 @@ def test_a_size_that_was_raised_to_one_says_nothing_about_the_least() -> None:
     synopsis = listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=False)
     raised = replace(synopsis, size=1)
     assert moments(raised, level=LEVEL).size.interval.low == 0.0
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "estimated"])
+@pytest.mark.parametrize(("epsilon", "threshold"), [("0.2", 1), ("1", 1), ("3", 1), ("1.5", 2), ("8", 2), ("0.7", 4)])
+def test_bounds_below_hold_at_the_least_thresholds(epsilon: str, threshold: int, declared: bool) -> None:
+    """T = 1 at any epsilon, and T - 1 just above p / (1 - p): what is certain of a sum is hardly ever too much."""
+    rng = np.random.default_rng(2)
+    truth, hits, draws = sparse(rng), 0, 300
+    for _ in range(draws):
+        listed = ListedCells(listed_synopsis(truth, epsilon, rng, declared=declared, threshold=threshold))
+        hits += listed.fewest_rows(0.05) <= truth.sum() <= listed.most_rows(0.05)
+    assert hits >= least_hits(draws, 0.9)
+    assert hits >= 0.95 * draws
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "estimated"])
+def test_estimates_lie_inside_their_intervals(declared: bool) -> None:
+    """Centres moved within their cells, means, variances and sizes; at an end only where a bound of the domain is."""
+    rng = np.random.default_rng(4)
+    truth = np.zeros(GRID.cell_count, dtype=np.int64)
+    for corner in ([1, 1, 1, 1], [6, 6, 6, 6], [1, 6, 1, 6]):
+        spread = np.clip(np.array(corner) + np.rint(rng.normal(0, 0.7, (1500, 4))).astype(int), 0, M - 1)
+        np.add.at(truth, np.ravel_multi_index(tuple(spread.T), (M,) * 4), 1)
+    for _ in range(5):
+        synopsis = listed_synopsis(truth, "1", rng, declared=declared)
+        clusters = find_clusters(synopsis, 3, level=LEVEL, seed=0).clusters
+        about = moments(synopsis, level=LEVEL)
+        pairs = [
+            (value, interval) for c in clusters for value, interval in zip(c.centre, c.centre_intervals, strict=True)
+        ]
+        pairs += [(value, interval) for c in clusters for value, interval in zip(c.centre, c.region, strict=True)]
+        pairs += [(c.size, c.size_interval) for c in clusters]
+        pairs += [(e.value, e.interval) for a in about.attributes for e in (a.mean, a.variance) if e.value is not None]
+        assert all(interval.low < value < interval.high for value, interval in pairs)
+        assert about.size.interval.low < (about.size.value or 0.0) < about.size.interval.high

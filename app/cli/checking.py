@@ -1,0 +1,158 @@
+"""`rugnik check`: a file read here as the service would read it, and the question whether to go on with it.
+
+The service publishes whatever rows it gets, because a refusal would tell about them. Whether a file is worth its
+epsilon is the curator's decision, so it is asked here, before anything is registered, ordered or sent.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli.curator import FileArgument, OutOfRange
+from app.cli.schema import AttributeOption, Schema, SchemaOption, find_schema, stem
+from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, show_fields, show_json
+
+if TYPE_CHECKING:
+    from app.client import Client
+    from app.client.objects import Dataset
+    from app.ingest.upload import Ingest
+
+_ASKED_PERCENT = 5  # of the rows: where more would be dropped or clipped, a person decides
+
+DatasetOption = Annotated[
+    str | None, typer.Option(help="The dataset; else the schema's name, else the file's.", show_default=False)
+]
+MediaOption = Annotated[
+    str | None, typer.Option(help="What the file is, where its name does not tell: text/csv, …", show_default=False)
+]
+
+
+def check(
+    file: FileArgument,
+    dataset: DatasetOption = None,
+    attribute: AttributeOption = None,
+    schema: SchemaOption = None,
+    out_of_range: OutOfRange = None,
+    media_type: MediaOption = None,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a file as the service would, here and now: rows read, dropped, clipped. Nothing is sent or spent.
+
+    The numbers are exact, so they are for you alone. Bounds come from -a,
+    from a schema file, or from the dataset. The exit code is 7 for a file of
+    which no row would be kept.
+
+    \b
+    Example:
+      rugnik check examples/bike-trips.csv
+      rugnik check rows.parquet -a age:0..100 -a income:0..5000
+    """
+    bounds = find_schema(file, attribute, schema)
+    if bounds is None:
+        with connect(url, key) as client:
+            bounds = bounds_of(client.dataset(dataset) if dataset else _guessed(client, file))
+    ingest = check_locally(file, bounds.attributes, out_of_range=out_of_range, media_type=media_type)
+    fields = [(name, getattr(ingest, name)) for name in ("rows_read", "rows_dropped", "rows_clipped")]
+    if as_json:
+        show_json(dict(fields))
+    else:
+        show_fields([(name.replace("_", " "), value) for name, value in fields])
+    _require_some(file, ingest)
+
+
+def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
+    """Say what would become of the rows, and return if the file is to be published."""
+    read, dropped, clipped = ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped
+    note(f"{file.name}: {read:,} rows read, {dropped:,} dropped, {clipped:,} clipped. The numbers are for you alone.")
+    _require_some(file, ingest, "; or publish noise with --no-check")
+    if yes or 100 * (dropped + clipped) <= _ASKED_PERCENT * read:
+        return
+    lost = f"More than {_ASKED_PERCENT} % of the rows would be dropped or clipped"
+    if not sys.stdin.isatty():
+        fail(f"{lost}: mend the file or the bounds, or give --yes to publish it all the same.", Code.UNFIT_FILE)
+    typer.confirm(f"{lost}. Publish it all the same?", abort=True, err=True)
+
+
+def _require_some(file: Path, ingest: Ingest, otherwise: str = "") -> None:
+    if ingest.rows_dropped == ingest.rows_read:
+        fail(f"No row of {file.name} would be kept. Look at its columns and at the bounds{otherwise}.", Code.UNFIT_FILE)
+
+
+def check_locally(
+    file: Path, bounds: dict[str, tuple[float, float]], *, out_of_range: str | None, media_type: str | None
+) -> Ingest:
+    """The service's own readers on a local file; a fault of the file ends the command."""
+    from app.client.bodies import body_of, metered
+    from app.config import Settings
+    from app.ingest.errors import IngestError
+    from app.ingest.formats import MediaType
+    from app.ingest.upload import check_upload
+    from core.domain import Attribute, Domain
+    from core.errors import InvalidDomain
+    from core.records import OutOfRange as Choice
+
+    try:
+        limits = Settings().limits
+    except ValueError:
+        from app.serving import read_settings
+
+        limits = read_settings().limits
+    body = body_of(file, media_type=media_type)
+    try:
+        with progress_bar("Reading") as progress:
+            return check_upload(
+                (metered(body, progress) if progress else body).read(),
+                media_type=MediaType(body.media_type),
+                gzip=body.gzip,
+                domain=Domain(tuple(Attribute(name, lower, upper) for name, (lower, upper) in bounds.items())),
+                out_of_range=Choice(out_of_range or "clip"),
+                limits=limits,
+            )
+    except InvalidDomain as error:
+        fail(str(error), Code.USAGE)
+    except IngestError as error:
+        fail(f"{file}: {error}", Code.UNFIT_FILE)
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in MediaType)
+        fail(f"Give clip or drop to --out-of-range, and one of these to --media-type: {kinds}.", Code.USAGE)
+
+
+def _guessed(client: Client, file: Path) -> Dataset:
+    """The dataset that bears the file's name."""
+    from app.client import errors
+
+    try:
+        return client.dataset(stem(file))
+    except errors.NotFound:
+        fail(
+            f"There is no dataset '{stem(file)}' (from the file's name): give --dataset, or bounds with -a.",
+            Code.REFUSED,
+        )
+
+
+def bounds_of(dataset: Dataset) -> Schema:
+    """The public bounds of a dataset."""
+    return Schema({a.name: (a.lower, a.upper) for a in dataset.attributes}, f"the dataset {dataset.name}")
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Any]:
+    """A bar on standard error where that is a terminal; gives a callable of bytes done and in all, or None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda sent, total: bar.update(task, completed=sent, total=total)

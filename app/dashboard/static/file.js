@@ -1,0 +1,108 @@
+// The file of an upload: chosen or dropped, looked into before epsilon is spent on it, and accepted by a person where
+// little of it would be kept. The service itself never decides by rows, so this is where the question belongs.
+import { MOST_BYTES, checkText } from "./check.js";
+import { number } from "./format.js";
+
+const KINDS = { csv: "text/csv", txt: "text/csv", ndjson: "application/x-ndjson", jsonl: "application/x-ndjson",
+  parquet: "application/vnd.apache.parquet", pq: "application/vnd.apache.parquet",
+  arrow: "application/vnd.apache.arrow.stream", arrows: "application/vnd.apache.arrow.stream" };
+const TEXTS = { "text/csv": true, "application/x-ndjson": true };
+const ASKED_SHARE = 0.05; // of the rows; as app/cli/checking.py
+
+const at = (id) => document.getElementById(id);
+let chosen = null;
+let looked = ""; // the terms of the last look
+let stopping = new AbortController();
+let verdict = { words: "", good: true };
+let termsNow = () => null;
+let tellChange = () => {};
+
+export function weight(bytes) {
+  if (bytes < 1000) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  return bytes < 1e6 ? `${number(bytes / 1e3)} kB` : `${number(bytes / 1e6)} MB`;
+}
+
+export const chosenFile = () => chosen;
+export const headers = () => ({ "Content-Type": at("media").value, ...(at("gzip").checked ? { "Content-Encoding": "gzip" } : {}) });
+
+// Whether nothing stands in the way of ordering or uploading: no file yet, or one that is good or accepted.
+export const accepted = () => verdict.good || at("file-accept").checked;
+
+function show(found) {
+  verdict = found;
+  const words = document.createElement("p");
+  words.className = `notice ${found.good ? (found.sure ? "good-notice" : "warn-notice") : "bad-notice"}`;
+  words.textContent = found.words;
+  at("file-verdict").replaceChildren(...(found.words ? [words] : []));
+  at("file-accept-row").hidden = found.good || found.waiting === true;
+  at("file-accept").checked = false;
+  tellChange();
+}
+
+function judged({ read, dropped, clipped, whole }) {
+  const part = whole ? "" : ` in the first ${weight(MOST_BYTES)}`;
+  const here = "Looked at in this browser; nothing was sent.";
+  if (read === dropped) return { good: false, words: `No row${part} would be kept, so only noise would be published. ${here}` };
+  const good = dropped + clipped <= ASKED_SHARE * read;
+  return { good, sure: true, words: `${number(read, 12)} rows${part}: ${number(dropped, 12)} would be dropped, ${number(clipped, 12)} clipped. ${here}` };
+}
+
+// Look into the file, anew if what is asked of it has changed.
+export async function look() {
+  const terms = termsNow();
+  if (!chosen || !terms?.attributes.length) return;
+  const asked = { ...terms, csv: at("media").value === "text/csv", gzip: at("gzip").checked };
+  const text = JSON.stringify([asked, at("media").value]);
+  if (text === looked) return;
+  looked = text;
+  stopping.abort();
+  stopping = new AbortController();
+  const { signal } = stopping;
+  if (!TEXTS[at("media").value]) {
+    show({ good: true, words: "This browser cannot look inside Parquet or Arrow files. Where rugnik is installed, “rugnik check” can, before epsilon is spent." });
+    return;
+  }
+  show({ good: false, waiting: true, words: "Looking at the file…" });
+  try {
+    const found = judged(await checkText(chosen, asked, signal));
+    if (!signal.aborted) show(found);
+  } catch (error) {
+    if (signal.aborted) return;
+    if (error.constructor === Error) show({ good: false, words: error.message });
+    else show({ good: true, words: "This browser could not look inside the file." }); // damaged gzip, or a file that is gone
+  }
+}
+
+function choose(file) {
+  if (!file) return;
+  chosen = file;
+  looked = "";
+  const parts = file.name.toLowerCase().split(".");
+  at("gzip").checked = parts.at(-1) === "gz";
+  if (at("gzip").checked) parts.pop();
+  at("media").value = KINDS[parts.at(-1)] ?? "text/csv";
+  at("file-name").textContent = `${file.name}, ${weight(file.size)}`;
+  at("kind-row").hidden = false;
+  show({ good: true, words: "" });
+  look();
+}
+
+// Put the chooser into a step. `terms` says what is asked of the file; `changed` is called when the file or its verdict is.
+export function prepareFile(place, terms, changed) {
+  at(place).append(at("file-part"));
+  at("file-part").hidden = false;
+  termsNow = terms;
+  tellChange = changed;
+  look();
+}
+
+at("file").addEventListener("change", () => choose(at("file").files[0]));
+for (const id of ["media", "gzip"]) at(id).addEventListener("change", look);
+at("file-accept").addEventListener("change", () => tellChange());
+for (const name of ["dragenter", "dragover"]) {
+  at("drop").addEventListener(name, (event) => { event.preventDefault(); at("drop").classList.add("over"); });
+}
+for (const name of ["dragleave", "drop"]) at("drop").addEventListener(name, () => at("drop").classList.remove("over"));
+at("drop").addEventListener("drop", (event) => { event.preventDefault(); choose(event.dataTransfer.files[0]); });
+// A file that is dropped beside the box must not be opened: the browser would show its rows.
+for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());

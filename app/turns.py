@@ -1,0 +1,47 @@
+"""Turns: a first-in-first-out lock with a time limit."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Turns:
+    """One thread at a time, in the order of arrival. A lock of `threading` serves waiting threads in any order."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = False
+        self._waiting: deque[threading.Event] = deque()
+
+    @contextmanager
+    def taken(self, seconds: float) -> Iterator[None]:
+        """Hold the lock for the block; TimeoutError if it is not free within `seconds`."""
+        self._acquire(seconds)
+        try:
+            yield
+        finally:
+            self._release()
+
+    def _acquire(self, seconds: float) -> None:
+        with self._lock:
+            if not self._taken:
+                self._taken = True
+                return
+            mine = threading.Event()
+            self._waiting.append(mine)
+        if mine.wait(seconds):
+            return
+        with self._lock:
+            if not mine.is_set():  # it may have been handed over just now
+                self._waiting.remove(mine)
+                raise TimeoutError
+
+    def _release(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()  # handed over: the lock stays taken
+            else:
+                self._taken = False

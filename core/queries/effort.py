@@ -1,0 +1,78 @@
+"""How long an answer takes, estimated before it is worked out from public numbers: cells, clusters, boxes, method.
+
+Seconds on one core of the machine that the constants were measured on; on another they are off by some factor. The
+estimates follow from how the loops of each question grow. They are within a factor of three or so of the time taken by
+answers of a second and more, and rather too long than too short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.kmeans import steps_allowed
+from core.queries.clustering import LLOYD_STARTS, MOST_POINTS, Method, choose
+from core.queries.clusters import require_k
+from core.queries.posterior import effort as sampler_effort
+from core.synopsis import Synopsis
+
+_PASS = 5e-8  # a pass over the counts, for each cell
+_BOX, _BOX_AND_CELL = 1e-5, 2e-8  # a box; a listed cell along an axis for each box
+_DISTANCE = 4e-9  # a distance along an axis, and its comparison with the least so far
+_POINT_AND_CLUSTER, _KMEANS_MOST = 3e-6, 6.0  # k-means with its restarts and redraws, which end after bounded work
+_REDRAWN_CELL = 1e-6
+_SAMPLED = 2e-6  # a cell of a component in a sweep of eight replicas, with what follows from the samples
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Estimated seconds, and how to ask for less where these are too many."""
+
+    seconds: float
+    advice: str
+
+
+def effort_of_cells(synopsis: Synopsis, passes: int = 1) -> Effort:
+    """Questions that go over all counts, so many times."""
+    return Effort(_PASS * len(synopsis.counts) * passes, "Ask for fewer values at once.")
+
+
+def effort_of_moments(synopsis: Synopsis) -> Effort:
+    """Some passes for each attribute and each pair of attributes."""
+    return effort_of_cells(synopsis, 4 + synopsis.grid.dimensions**2)
+
+
+def effort_of_boxes(synopsis: Synopsis, boxes: int) -> Effort:
+    """Range counts: from a table of sums, or, of a thresholded synopsis, from all listed cells."""
+    listed = 0 if synopsis.cells is None else len(synopsis.cells)
+    seconds = boxes * (_BOX + _BOX_AND_CELL * synopsis.grid.dimensions * listed)
+    return Effort(seconds, "Ask for fewer boxes at once.")
+
+
+def effort_of_clusters(synopsis: Synopsis, *, k: int, asked: Method) -> Effort:
+    """Centres by the method that will serve, and what the noise leaves certain of them."""
+    require_k(synopsis, k)
+    return Effort(
+        _clusters(synopsis, k, choose(synopsis, k, asked).method), f"Ask for fewer clusters than {k} or another method."
+    )
+
+
+def effort_of_scan(synopsis: Synopsis, *, ks: range) -> Effort:
+    """Projected or thresholded centres for each k."""
+    require_k(synopsis, ks[0])
+    require_k(synopsis, ks[-1])
+    return Effort(
+        sum(_clusters(synopsis, k, Method.PROJECTED) for k in ks), "Scan fewer values of k at once, or smaller ones."
+    )
+
+
+def _clusters(synopsis: Synopsis, k: int, method: Method) -> float:
+    points, axes = max(1, len(synopsis.counts)), synopsis.grid.dimensions
+    if method is Method.POSTERIOR:
+        replicas, sweeps = sampler_effort(synopsis.grid, k)
+        return _SAMPLED * k * points * sweeps * replicas / 8
+    bounded = min(_KMEANS_MOST, _POINT_AND_CLUSTER * min(points, MOST_POINTS) * k)
+    pass_over_all = _DISTANCE * points * axes * k
+    passes = 8
+    if method is Method.LLOYD:
+        passes += LLOYD_STARTS * (1 + steps_allowed(points, LLOYD_STARTS * k * axes))
+    return bounded + _REDRAWN_CELL * points + passes * pass_over_all

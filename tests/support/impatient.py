@@ -1,0 +1,26 @@
+"""`rugnik serve` with short timeouts: `python -m tests.support.impatient PORT`, settings from its environment."""
+
+from __future__ import annotations
+
+import sys
+
+from app import body_limit, http_protocol
+from app.serving import read_settings, serve
+
+SECONDS = 2.5  # long enough for a well-behaved request on a busy machine
+
+if __name__ == "__main__":
+    for module, name in [
+        (http_protocol, "HEAD_SECONDS"),
+        (http_protocol, "WRITE_SECONDS"),
+        (http_protocol, "REST_SECONDS"),
+        (body_limit, "BODY_SECONDS"),
+    ]:
+        getattr(module, name)  # there, or this module is out of date
+        setattr(module, name, SECONDS)
+
+    def show(key: str) -> None:
+        """On a line of its own: the log goes on after it."""
+        sys.stderr.write(f"{key}\n")
+
+    serve(read_settings(), host="127.0.0.1", port=int(sys.argv[1]), workers=1, show_key=show)
