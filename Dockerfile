@@ -12,6 +12,7 @@ RUN python -m venv --without-pip /opt/rugnik \
  && pip --python /opt/build/bin/python install --require-hashes --only-binary=:all: --requirement=requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY core core
+COPY rugnik rugnik
 COPY app app
 COPY migrations migrations
 # From here on nothing is downloaded.

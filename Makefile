@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export CHROMIUM ?= /usr/bin/chromium
-SOURCES := core app migrations tests bench
+SOURCES := core rugnik app migrations tests bench
 
 .DEFAULT_GOAL := help
 .PHONY: help demo serve test browser pictures check format bench lock clean

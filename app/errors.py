@@ -1,4 +1,4 @@
-"""What can go wrong around the mathematics, as types that carry their fields. `app.problems` turns each into a reply.
+"""What can go wrong around the mathematics, as types that carry their fields. `app.http.problems` maps each to a reply.
 
 AppError
 ├── NotAuthenticated      no key, or none that is known
@@ -31,7 +31,7 @@ AppError
 from __future__ import annotations
 
 from core.budget import Epsilon
-from core.chain import Verification
+from core.ledger.chain import Verification
 
 
 class AppError(Exception):

@@ -13,29 +13,29 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from uvicorn.config import STARTUP_FAILURE
 
-from app import problems
-from app.answers import Answers
-from app.api import answers, datasets, downloads, health, keys, ledger, releases
-from app.api.hot import AnswerFromMemory, HotAnswers
-from app.api.uploads import UploadSlots
-from app.body_limit import LimitBodies
-from app.config import Settings
+from app.access.service_secret import service_secret
+from app.access.sign_in_delays import SignInDelays
 from app.dashboard import assets, signing, views
 from app.dashboard import errors as error_pages
-from app.database import Database
 from app.errors import CannotStart
-from app.hardening import disable_core_dumps
-from app.hosts import RequireHost, parse_hosts
-from app.lanes import Lanes
-from app.ledger import check_witness
-from app.observability import Metrics, ObserveRequests, configure_logging
-from app.replay import Replay
-from app.safety_headers import AddSafetyHeaders
+from app.http import problems
+from app.http.middleware.body_limit import LimitBodies
+from app.http.middleware.hosts import RequireHost, parse_hosts
+from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
+from app.http.middleware.safety_headers import AddSafetyHeaders
+from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases
+from app.http.uploads import UploadSlots
+from app.ledger.book import check_witness
+from app.ledger.replay import Replay
+from app.ledger.witness import Witness
+from app.operations.hardening import disable_core_dumps
+from app.operations.lanes import Lanes
+from app.operations.observability import Metrics, ObserveRequests, configure_logging
+from app.operations.startup import database_errors, prepare_folders
+from app.questions.answers import Answers
 from app.service import Service, utc_now
-from app.service_secret import service_secret
-from app.sign_in_delays import SignInDelays
-from app.startup import database_errors, prepare_folders
-from app.witness import Witness
+from app.settings.settings import Settings
+from app.storage.database import Database
 from core.randomness import NoiseSource
 
 log = structlog.get_logger(__name__)

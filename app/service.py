@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from app.config import Settings
-from app.database import Database
-from app.replay import Replay
-from app.witness import Witness
+from app.ledger.replay import Replay
+from app.ledger.witness import Witness
+from app.settings.settings import Settings
+from app.storage.database import Database
 from core.randomness import NoiseSource
 
 

@@ -23,17 +23,17 @@ import numpy as np
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from app.answers import Prepared
-from app.questions import ask_counts
+from app.questions.answers import Prepared
+from app.questions.questions import ask_counts
 from bench.report import Section, compare, publish
 from bench.uploads import served
 from core.budget import NOTHING, Epsilon
 from core.checkpoint import carry_on
-from core.domain import Attribute, Domain
-from core.grid import Grid
+from core.clustering.methods import Method
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.plan import Rule
 from core.queries.boxes import Range
-from core.queries.clustering import Method
 from core.queries.clusters import find_clusters
 from core.queries.range_count import count_boxes
 from core.records import OutOfRange

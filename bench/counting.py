@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bench.report import Section, compare, publish, save
-from core.grid import Grid
+from core.domain.grid import Grid
 from core.histogram import cell_indices, count
 from core.records import Records
 

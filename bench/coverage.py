@@ -30,14 +30,14 @@ from bench.realsets import real_sets
 from bench.report import Section, publish
 from bench.synopses import released
 from core.budget import NOTHING, Epsilon
+from core.clustering.certainty import noise_floor
+from core.clustering.kmeans import lloyd, nearest
+from core.clustering.methods import labels_of
 from core.histogram import count
-from core.kmeans import lloyd, nearest
-from core.queries.cluster_certainty import noise_floor
-from core.queries.clustering import labels_of
+from core.intervals.uncertainty import Interval
 from core.queries.clusters import Clusters, find_clusters
 from core.queries.estimates import Estimate, Moments
 from core.queries.moments import moments
-from core.queries.uncertainty import Interval
 from core.records import OutOfRange, take_in
 from core.synopsis import Synopsis
 

@@ -14,9 +14,9 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from app.config import Settings
+from app.ledger.replay import Replay
 from app.main import make_service
-from app.replay import Replay
+from app.settings.settings import Settings
 from bench.report import Section, publish
 from tests.support.books import vast_ledger
 from tests.support.browser import chromium, surfer

@@ -24,17 +24,17 @@ from sklearn.cluster import KMeans
 from bench.published import Setting, dataset
 from bench.report import OUT, Section, cpu_seconds, publish, save
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
-from core.grid import Grid
+from core.clustering.kmeans import kmeans, nearest
+from core.clustering.methods import Method, cells_of, weights_of
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.histogram import Counts, OccupiedCounts
-from core.kmeans import kmeans, nearest
+from core.mechanisms.survivors import least_threshold
 from core.plan import DeclaredSize, Order, Plan, make_plan
-from core.queries.clustering import Method, cells_of, weights_of
 from core.queries.clusters import find_clusters
 from core.randomness import NoiseSource, seeded
 from core.records import OutOfRange, take_in
 from core.release import release
-from core.survivors import least_threshold
 from core.synopsis import Synopsis
 
 CLUSTERS = 8

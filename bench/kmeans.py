@@ -1,4 +1,4 @@
-"""core.kmeans beside scikit-learn's KMeans, one thread each, on the noisy grids that a synopsis is made of.
+"""core.clustering.kmeans beside scikit-learn's KMeans, one thread each, on the noisy grids that a synopsis is made of.
 
 `python -m bench.kmeans`. Both get the same cells with the same weights, max(noisy count, 0); scikit-learn runs its
 usual ten starts, ours RESTARTS. Inertia is the objective both minimise, so a ratio below 1 means better clusters.
@@ -16,8 +16,8 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from bench.report import Section, cpu_seconds, publish, save
-from core.grid import Grid
-from core.kmeans import kmeans
+from core.clustering.kmeans import kmeans
+from core.domain.grid import Grid
 from core.randomness import seeded
 
 GRIDS = (Grid(10, 2), Grid(17, 2), Grid(31, 2), Grid(100, 2), Grid(5, 3), Grid(7, 3), Grid(10, 3), Grid(21, 3))

@@ -1,7 +1,7 @@
 """The service's own clusterings in the paper's WCSS table (Table II), beside the printed RUGNIK row.
 
 `python -m bench.methods [--cells quick|all] [--datasets 50] [--processes 1]`. The paper's data and grids, one release
-of each dataset in each of the 108 cells with the service's discrete noise, clustered by core.queries.clustering:
+of each dataset in each of the 108 cells with the service's discrete noise, clustered by core.clustering.methods:
 
 - `lloyd`, `projected`, `posterior`: N declared, as in the paper; the three methods of `clusters?method=…`.
 - `bought`: `posterior` with N bought at 5 % of epsilon, on every fourth dataset. The printed row knew N for nothing.
@@ -26,8 +26,8 @@ from rich.progress import track
 from bench.published import SEEDS, Cell, Floats, dataset, printed
 from bench.report import OUT, Section, publish, save
 from bench.synopses import released
-from core.kmeans import kmeans, nearest
-from core.queries.clustering import Method, place
+from core.clustering.kmeans import kmeans, nearest
+from core.clustering.methods import Method, place
 from core.randomness import seeded
 
 ROWS = ("lloyd", "projected", "posterior", "bought")

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from bench.report import Section, compare, publish, save
 from core.budget import Epsilon
-from core.noise import discrete_laplace
+from core.mechanisms.discrete_laplace import discrete_laplace
 from core.randomness import NoiseSource
 
 EPSILONS = ("1", "0.1", "0.01", "0.0001")

@@ -7,7 +7,7 @@ runs of k-means:
 - `published`: best of ten by the WCSS of the private points, on signed counts. The paper's rule, and NOT private: the
   points are read a second time and nobody pays for it. bench.published tells what else it takes to reproduce the table.
 - `noisy`: the same ten runs, the best by the noisy objective. What the published method gives as an epsilon-DP release.
-- `ours`: core.kmeans on counts clipped at zero, chosen by the noisy objective: 20 + 4 K starts.
+- `ours`: core.clustering.kmeans on counts clipped at zero, chosen by the noisy objective: 20 + 4 K starts.
 
 The service clusters better than that: bench.methods has the rows of its own three methods, and of N bought.
 """
@@ -28,7 +28,7 @@ from rich.progress import track
 
 from bench.published import SEEDS, Cell, Floats, Runs, Setting, dataset, noisy_counts, printed, published_kmeans
 from bench.report import OUT, Section, publish, save
-from core.kmeans import kmeans, nearest
+from core.clustering.kmeans import kmeans, nearest
 
 DRAWS = 4
 RULES = ("published", "noisy", "ours")
@@ -38,7 +38,7 @@ _LABELS = {
     "noisy": "same runs, best by the noisy objective",
     "ours": "clipped counts, best by the noisy objective",
 }
-_BARE_LABELS = {"published": "best of ten packed starts", "ours": "core.kmeans on the points"}
+_BARE_LABELS = {"published": "best of ten packed starts", "ours": "core.clustering.kmeans on the points"}
 Values = tuple[float, ...]  # one for each rule
 
 
@@ -181,7 +181,7 @@ def bare_detail(entries: Sequence[Entry]) -> Section:
         [*(str(n) for n in e.key), f"{e.printed:.3f}"] + [f"{e.ratio(r):.3f} ± {e.error(r):.3f}" for r in _BARE_LABELS]
         for e in _of(entries, "no privacy")
     ]
-    remarks = ["Ten packed starts can miss the optimum at K = 8, where core.kmeans gives the lower value."]
+    remarks = ["Ten packed starts can miss the optimum at K = 8, where core.clustering.kmeans gives the lower value."]
     return Section("No privacy", remarks, ["K", "N", "d", "printed", *_BARE_LABELS.values()], rows)
 
 

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.grid import Grid
-from core.kmeans import nearest
+from core.clustering.kmeans import nearest
+from core.domain.grid import Grid
 from core.plan import cells_per_axis, eugkm_cells_per_axis
 
 Floats = NDArray[np.float64]

@@ -24,8 +24,8 @@ from bench.published import Floats
 from bench.realsets import real_sets
 from bench.report import OUT, Section, publish, save
 from bench.synopses import released
-from core.kmeans import kmeans, nearest
-from core.queries.clustering import Method, place
+from core.clustering.kmeans import kmeans, nearest
+from core.clustering.methods import Method, place
 from core.randomness import seeded
 from core.synopsis import Synopsis
 

@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from app.cli import bikes
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.browser import chromium, surfer
 from tests.support.city import built_city, curator_call
 from tests.support.server import Server, running_server

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bench.published import Floats
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
 from core.histogram import count
 from core.plan import DeclaredSize, EstimatedSize, Order, make_plan
 from core.records import OutOfRange, take_in

@@ -8,7 +8,7 @@ from math import ceil, sqrt
 
 from core.budget import Epsilon
 from core.errors import InvalidOrder, TooManyCells
-from core.noise import standard_deviation, tail_radius
+from core.mechanisms.discrete_laplace import standard_deviation, tail_radius
 from core.plan import MAX_EPSILON, DeclaredSize, EstimatedSize, Order, Plan, epsilon_range, make_plan
 
 TYPICAL_SHARE = 0.25  # of the cells: the "typical" range count, half of the range of two attributes

@@ -12,8 +12,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.grid import Grid
 from core.errors import InvalidRecords
-from core.grid import Grid
 from core.records import Records
 
 

@@ -16,9 +16,9 @@ from typing import assert_never
 from scipy.optimize import brentq
 
 from core.budget import NOTHING, Epsilon
+from core.domain.grid import MAX_CELLS_PER_AXIS, MAX_DIMENSIONS, Grid
 from core.errors import InvalidOrder, TooManyCells
-from core.grid import MAX_CELLS_PER_AXIS, MAX_DIMENSIONS, Grid
-from core.survivors import least_threshold
+from core.mechanisms.survivors import least_threshold
 
 MAX_EPSILON = Epsilon.parse("100")
 MAX_SIZE = 10**12
@@ -185,7 +185,7 @@ class Order:
 class Plan:
     """The grid chosen for an Order: `size` is the N it was chosen for, `wanted` the m of the rule before any limit.
 
-    With a `threshold` only cells whose noisy count reaches it are released (`core.survivors`).
+    With a `threshold` only cells whose noisy count reaches it are released (`core.mechanisms.survivors`).
     """
 
     order: Order

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain import Domain
+from core.domain.domain import Domain
 from core.errors import InvalidRecords
 
 _SCALE = 2.0**32

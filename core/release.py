@@ -6,30 +6,31 @@ epsilon = order.epsilon. The proof, with the function that each step names:
 1. Each row becomes at most one record, by itself (`core.records.take_in`), and each record raises one cell by one
    (`core.histogram.Counts.add`): neighbours have counts that differ by one in one cell, and sizes that differ by one.
 2. `noisy_size` adds discrete Laplace noise at order.size_epsilon to a number of sensitivity one: size_epsilon-DP
-   (`core.noise`, "Privacy loss"). A declared size is a statement of the curator: the rows do not enter.
+   (`core.mechanisms.discrete_laplace`, "Privacy loss"). A declared size is a statement of the curator: the rows do
+   not enter.
 3. The plan is a function of public numbers and of that noisy size (`core.plan.make_plan` takes no records).
 4. For a given plan, `release` noises every cell at order.histogram_epsilon: histogram_epsilon-DP. Where the plan has a
-   threshold, cells below it are left out of that noisy histogram, which is post-processing; `core.survivors` draws
-   what remains without drawing the rest, with exactly that law.
+   threshold, cells below it are left out of that noisy histogram, which is post-processing; the module
+   `core.mechanisms.survivors` draws what remains without drawing the rest, with exactly that law.
 5. Sequential composition, with a second step that depends on the output of the first, adds the two:
    size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.plan.Order`).
 6. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
-   begins (`app.releases.publish`: a ledger entry of kind `draw`, committed). After that the charge is neither given
-   back nor used for a second call, so a draw that a crash left on a disk is paid for as well.
+   begins (`app.releases.releases.publish`: a ledger entry of kind `draw`, committed). After that the charge is neither
+   given back nor used for a second call, so a draw that a crash left on a disk is paid for as well.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from core.domain import Domain
+from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
-from core.noise import discrete_laplace
+from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.survivors import Wholes, survivors
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange
-from core.survivors import Wholes, survivors
 from core.synopsis import Synopsis
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from core.budget import Epsilon
 from core.canonical import canonical_json
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import CoreError, InvalidSynopsis
-from core.grid import Grid
-from core.noise import MECHANISM
+from core.mechanisms.discrete_laplace import MECHANISM
 from core.plan import Rule
 from core.records import OutOfRange
 

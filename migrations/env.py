@@ -1,11 +1,11 @@
-"""How migrations run: one runner at a time, with timeouts, on the connection that `app.database` hands over."""
+"""How migrations run: one runner at a time, with timeouts, on the connection that `app.storage.database` hands over."""
 
 from __future__ import annotations
 
 from alembic import context
 from sqlalchemy import Connection, text
 
-from app.tables import metadata
+from app.storage.tables import metadata
 
 # Any number will do as long as every rugnik uses the same one.
 _ADVISORY_LOCK = 728_474_545

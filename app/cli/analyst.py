@@ -12,8 +12,8 @@ import typer
 from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
 
 if TYPE_CHECKING:
-    from app.client import Client
-    from app.client.answers import Answer
+    from rugnik import Client
+    from rugnik.answers import Answer
 
 query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
 

@@ -12,7 +12,7 @@ import typer
 from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
 
 if TYPE_CHECKING:
-    from core.chain import LedgerEntry
+    from core.ledger.chain import LedgerEntry
 
 ledger = typer.Typer(no_args_is_help=True, help="Where every billionth of epsilon went.")
 
@@ -96,7 +96,7 @@ def export(output: Output = None, url: Url = URL, key: Key = None) -> None:
 
 def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
     """What walking an export gives, spelt as the service would, and whether the head that was noted is in it."""
-    from core.chain import verify as walk
+    from core.ledger.chain import verify as walk
 
     seen: set[str] = set()
     with path.open("rb") as lines:
@@ -112,7 +112,7 @@ def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
 
 
 def _entries(lines: Iterable[bytes], seen: set[str]) -> Iterator[LedgerEntry | None]:
-    from core.chain import LedgerEntry
+    from core.ledger.chain import LedgerEntry
 
     for line in lines:
         entry = LedgerEntry.from_line(line.rstrip(b"\n"))

@@ -19,9 +19,9 @@ from app.cli.schema import AttributeOption, Schema, SchemaOption, find_schema, s
 from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, show_fields, show_json
 
 if TYPE_CHECKING:
-    from app.client import Client
-    from app.client.objects import Dataset
     from app.ingest.upload import Ingest
+    from rugnik import Client
+    from rugnik.objects import Dataset
 
 _ASKED_PERCENT = 5  # of the rows: where more would be dropped or clipped, a person decides
 
@@ -90,19 +90,19 @@ def check_locally(
     file: Path, bounds: dict[str, tuple[float, float]], *, out_of_range: str | None, media_type: str | None
 ) -> Ingest:
     """The service's own readers on a local file; a fault of the file ends the command."""
-    from app.client.bodies import body_of, metered
-    from app.config import Settings
     from app.ingest.errors import IngestError
     from app.ingest.formats import MediaType
     from app.ingest.upload import check_upload
-    from core.domain import Attribute, Domain
+    from app.settings.settings import Settings
+    from core.domain.domain import Attribute, Domain
     from core.errors import InvalidDomain
     from core.records import OutOfRange as Choice
+    from rugnik.bodies import body_of, metered
 
     try:
         limits = Settings().limits
     except ValueError:
-        from app.serving import read_settings
+        from app.operations.serving import read_settings
 
         limits = read_settings().limits
     body = body_of(file, media_type=media_type)
@@ -127,7 +127,7 @@ def check_locally(
 
 def _guessed(client: Client, file: Path) -> Dataset:
     """The dataset that bears the file's name."""
-    from app.client import errors
+    from rugnik import errors
 
     try:
         return client.dataset(stem(file))

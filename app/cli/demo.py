@@ -19,8 +19,8 @@ from app.cli import bikes
 from app.cli.shared import Code, fail, note
 
 if TYPE_CHECKING:
-    from app.config import Settings
     from app.service import Service
+    from app.settings.settings import Settings
 
 ROLES = ("admin", "curator", "analyst", "auditor")
 ROWS = 20_000
@@ -50,8 +50,8 @@ def demo(
 
 
 def _run(settings: Settings, listener: socket.socket) -> None:
-    from app.database import Database
-    from app.startup import prepare_data_folder, serving_alone
+    from app.operations.startup import prepare_data_folder, serving_alone
+    from app.storage.database import Database
 
     prepare_data_folder(settings)
     with serving_alone(Database(settings.url)):
@@ -91,7 +91,7 @@ def _listen(port: int) -> socket.socket:
 
 def _settings(data_dir: Path) -> Settings:
     """A service of its own, whatever else is set in this environment."""
-    from app.config import Settings
+    from app.settings.settings import Settings
 
     class Alone(Settings):
         """Settings that do not look at the environment."""
@@ -109,7 +109,7 @@ def _prepare(settings: Settings, url: str) -> Prepared:
     """Keys and a published release: what is there is used again, what is missing is made."""
     from app.errors import CannotStart
     from app.main import make_service
-    from app.observability import configure_logging
+    from app.operations.observability import configure_logging
 
     configure_logging(settings.log_level)
     try:
@@ -129,7 +129,7 @@ def _prepare(settings: Settings, url: str) -> Prepared:
 
 def _keys(service: Service, env: Path) -> dict[str, str]:
     """A key of each role: those of an earlier run, if the service still knows them."""
-    from app.auth import Role, authenticate, issue_key
+    from app.access.auth import Role, authenticate, issue_key
     from app.errors import NotAuthenticated
 
     stored: dict[str, str] = {}
@@ -147,13 +147,13 @@ def _keys(service: Service, env: Path) -> dict[str, str]:
 
 def _release(service: Service, curator_key: str) -> str:
     """The id of a published release, after whatever is missing on the way to one."""
-    from app import datasets, releases
-    from app.auth import authenticate
+    from app.access.auth import authenticate
     from app.errors import NotFound
+    from app.http.schemas.datasets import DatasetBody
+    from app.http.schemas.orders import OrderBody
     from app.ingest.formats import MediaType
-    from app.ledger import State
-    from app.schemas.datasets import DatasetBody
-    from app.schemas.orders import OrderBody
+    from app.ledger.book import State
+    from app.releases import datasets, releases
     from core.budget import Epsilon
 
     caller = authenticate(service, curator_key)
@@ -194,7 +194,7 @@ def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> N
     import uvicorn
 
     from app.main import create_app
-    from app.serving import server_options
+    from app.operations.serving import server_options
 
     class Announcing(uvicorn.Server):
         """Tells how to look at it once it answers."""
@@ -236,7 +236,7 @@ In another terminal:
 
   RUGNIK_KEY=$ANALYST {rugnik} query clusters {bikes.DATASET} --k 5
 
-  {shlex.quote(str(python))} -c "import os; from app.client import Client
+  {shlex.quote(str(python))} -c "import os; from rugnik import Client
 rugnik = Client(os.environ['RUGNIK_URL'], os.environ['ANALYST'])
 print(rugnik.count(os.environ['RELEASE'], {{'hour': (7, 9)}}))"
 

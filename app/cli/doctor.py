@@ -17,8 +17,8 @@ import typer
 from app.cli.shared import AsJson, Code, show_json
 
 if TYPE_CHECKING:
-    from app.config import Settings
-    from app.database import Database
+    from app.settings.settings import Settings
+    from app.storage.database import Database
 
 GOOD, DOUBTFUL, BAD = "ok", "look", "mend"
 _SLACK = timedelta(minutes=5)
@@ -55,8 +55,8 @@ def doctor(
       RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
       rugnik doctor --data-dir rugnik-data-demo
     """
-    from app.observability import configure_logging
-    from app.serving import read_settings
+    from app.operations.observability import configure_logging
+    from app.operations.serving import read_settings
 
     settings = read_settings()
     configure_logging(settings.log_level)  # to standard error: standard output is for the findings
@@ -89,7 +89,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _folder(settings: Settings) -> Finding:
-    from app.startup import open_to_others
+    from app.operations.startup import open_to_others
 
     folder = settings.data_dir
     if settings.database_url is not None and not folder.exists():
@@ -105,7 +105,7 @@ def _folder(settings: Settings) -> Finding:
 
 def _secrets(settings: Settings) -> Iterator[Finding]:
     """Files that hold a key, or that whoever can write them could reset a budget with."""
-    from app.startup import open_to_others
+    from app.operations.startup import open_to_others
 
     for path in sorted(settings.data_dir.glob("*.env")):
         if open_to_others(path):
@@ -136,7 +136,7 @@ def _secrets(settings: Settings) -> Iterator[Finding]:
 def _database(settings: Settings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from app.database import Database
+    from app.storage.database import Database
 
     if settings.database_url is None and not settings.sqlite_path.exists():
         yield Finding("database", DOUBTFUL, "there is none yet", "the first 'rugnik serve' makes it")
@@ -166,9 +166,9 @@ def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
 
 def _witness(settings: Settings, database: Database) -> Finding:
     from app.errors import CannotStart
-    from app.ledger import head, holds
-    from app.witness import Witness
-    from core.chain import EMPTY
+    from app.ledger.book import head, holds
+    from app.ledger.witness import Witness
+    from core.ledger.chain import EMPTY
 
     path = settings.witness_path
     try:
@@ -196,7 +196,7 @@ def _witness(settings: Settings, database: Database) -> Finding:
 def _chain(database: Database) -> Finding:
     """Every entry from the first on, as a start walks them."""
     from app.errors import LedgerBroken
-    from app.replay import Replay
+    from app.ledger.replay import Replay
 
     replay = Replay(database)
     try:
@@ -209,7 +209,7 @@ def _chain(database: Database) -> Finding:
 
 def _clock(database: Database) -> Finding:
     """No time server is asked: the newest entry is of today or before, or the clock is wrong, then or now."""
-    from app.ledger import newest_day
+    from app.ledger.book import newest_day
 
     with database.read_only() as tx:
         newest = newest_day(tx)

@@ -16,8 +16,8 @@ from app.cli.schema import AttributeOption, Schema, SchemaOption, find_schema, s
 from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, show_fields, show_json
 
 if TYPE_CHECKING:
-    from app.client import Client
-    from app.client.objects import Release
+    from rugnik import Client
+    from rugnik.objects import Release
 
 
 def release(
@@ -97,7 +97,7 @@ def release(
 
 def _registered_schema(client: Client, name: str, stated: Schema | None) -> Schema | None:
     """The bounds of a dataset that is there; never other ones than were stated."""
-    from app.client import errors
+    from rugnik import errors
 
     try:
         dataset = client.dataset(name)
@@ -167,7 +167,7 @@ def _upload(client: Client, order: str, file: Path, *, media_type: str | None, g
 @contextmanager
 def _kept_open(order: str) -> Iterator[None]:
     """Whatever ends the block, the order that is paid for is not lost."""
-    from app.client import errors
+    from rugnik import errors
 
     try:
         yield

@@ -21,7 +21,7 @@ def serve(
     Example:
       rugnik serve --host 0.0.0.0 --port 8000 --workers 4
     """
-    from app import serving
+    from app.operations import serving
 
     serving.serve(serving.read_settings(), host=host, port=port, workers=workers, show_key=_show_key)
 
@@ -33,7 +33,7 @@ def migrate() -> None:
     Example:
       RUGNIK_DATABASE_URL=postgresql+psycopg://rugnik@db/rugnik rugnik migrate
     """
-    from app import serving
+    from app.operations import serving
 
     serving.migrate(serving.read_settings())
     typer.echo("The database is up to date.")

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from app.client import Client
+    from rugnik import Client
 
 URL = "http://127.0.0.1:8000"
 
@@ -77,8 +77,8 @@ class Sentences(TyperGroup):
 
 def _explained(error: Exception) -> tuple[str, Code] | None:
     """The sentence and the code of an error; None for one that is a fault of ours."""
-    from app.client import errors
     from app.errors import CannotStart
+    from rugnik import errors
 
     match error:
         case CannotStart():
@@ -115,7 +115,7 @@ def note(message: str) -> None:
 
 def connect(url: str, key: str | None) -> Client:
     """A client for a command; patient for about a second where nothing listens."""
-    from app.client import Client, Retries
+    from rugnik import Client, Retries
 
     if not key:
         fail("A key is needed: set RUGNIK_KEY, or give --key.", Code.KEY)

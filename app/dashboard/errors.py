@@ -12,7 +12,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app import auth
+from app.access import auth
 from app.dashboard.pages import page
 
 _MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from urllib.parse import urlencode
 
-from app.audit import Search
-from app.auth import Principal
-from core.chain import Kind
+from app.access.auth import Principal
+from app.ledger.history import Search
+from core.ledger.chain import Kind
 
 _LONGEST = 100
 

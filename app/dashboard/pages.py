@@ -10,8 +10,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from app import sessions
-from app.auth import Principal, Role
+from app.access import sessions
+from app.access.auth import Principal, Role
 from app.dashboard import assets, words
 
 # An empty <style> is how Plotly reaches the CSSOM; the other three are its own sheet and its own attributes, word for

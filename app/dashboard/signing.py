@@ -10,11 +10,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app import auth, sessions
-from app.auth import CurrentService
+from app.access import auth, sessions
+from app.access.auth import CurrentService
+from app.access.sign_in_delays import SignInDelays
 from app.dashboard.pages import page
 from app.errors import NotAuthenticated, RefusedRequest
-from app.sign_in_delays import SignInDelays
 
 log = structlog.get_logger(__name__)
 
@@ -78,7 +78,7 @@ async def sign_out(request: Request, service: CurrentService) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """An urlencoded form, small by `app.body_limit`, read by the standard library: nothing is spooled to disk."""
+    """An urlencoded form, read by the standard library: nothing goes to disk. LimitBodies keeps it small."""
     try:
         fields = parse_qs((await request.body()).decode("ascii"), max_num_fields=10)
         return {name: values[-1] for name, values in fields.items()}

@@ -8,18 +8,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app import audit, auth, datasets, ledger, releases
-from app.api.datasets import Name
-from app.api.releases import ReleaseId
-from app.auth import ASKERS, Admin, Anyone, Curator, CurrentService, LedgerReader, Principal, Role
+from app.access import auth
+from app.access.auth import ASKERS, Admin, Anyone, Curator, CurrentService, LedgerReader, Principal, Role
 from app.dashboard import words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
 from app.errors import LedgerBroken, NotFound
-from app.ledger import State
-from app.schemas.releases import ReleaseReply
+from app.http.routes.datasets import Name
+from app.http.routes.releases import ReleaseId
+from app.http.schemas.releases import ReleaseReply
+from app.ledger import history
+from app.ledger.book import State, read_book
+from app.releases import datasets, releases
 from app.service import Service
-from core.chain import Kind
+from core.ledger.chain import Kind
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
@@ -34,13 +36,13 @@ def overview(request: Request, service: CurrentService, caller: Anyone) -> Respo
     """Every dataset with its budget, and how the ledger stands."""
     found, last, readable = [], {}, True
     try:
-        with ledger.read_book(service) as book:
+        with read_book(service) as book:
             found = datasets.summaries(book, caller)
             if caller.role in _READERS:
-                last = dict(audit.last_entries(book.tx, [dataset.name for dataset in found]))
+                last = dict(history.last_entries(book.tx, [dataset.name for dataset in found]))
     except LedgerBroken:
         readable = False
-    state = audit.state(service) if caller.sees_whole_ledger else None
+    state = history.state(service) if caller.sees_whole_ledger else None
     rows = [(dataset, words.bar(dataset), last.get(dataset.name)) for dataset in found]
     return page(request, "overview.html", caller, rows=rows, state=state, readable=readable, words=words)
 
@@ -55,11 +57,11 @@ def register(request: Request, service: CurrentService, caller: Curator) -> Resp
 def dataset_page(request: Request, service: CurrentService, caller: Anyone, name: Name) -> Response:
     """One dataset: budget, what it means, releases, and every entry that made it so."""
     reads = caller.role in _READERS
-    with ledger.read_book(service) as book:
+    with read_book(service) as book:
         found = datasets.summary(book, caller, name)
         kind = Kind.PUBLISH if caller.role is Role.ANALYST else Kind.CHARGE
         listed = book.newest_standings(name, kind, limit=_LISTED + 1)
-        history = audit.history(book, name, limit=_DRAWN) if reads else None
+        budget_history = history.history(book, name, limit=_DRAWN) if reads else None
         shown = dict(list(reversed(listed.items()))[:_LISTED])
         charges = {release: book.charge(book.replay.books.releases[release]) for release in shown}
     return page(
@@ -72,9 +74,9 @@ def dataset_page(request: Request, service: CurrentService, caller: Anyone, name
         releases=shown,
         charges=charges,
         more_releases=len(listed) > _LISTED,
-        history=history,
-        latest=history.entries[: -_LATEST - 1 : -1] if history else (),
-        steps=words.steps(history) if history else None,
+        history=budget_history,
+        latest=budget_history.entries[: -_LATEST - 1 : -1] if budget_history else (),
+        steps=words.steps(budget_history) if budget_history else None,
         meaning=words.meaning(found.budget.spent),
         most=str(service.settings.budget_cap),
         State=State,
@@ -91,7 +93,7 @@ def wizard(
     order: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
 ) -> Response:
     """Plan and order a release, and upload its rows; with an order, go on where it was left."""
-    with ledger.read_book(service) as book:
+    with read_book(service) as book:
         found = datasets.summary(book, caller, name)
         ordered = releases.load(book, caller, order) if order is not None else None
     if ordered is not None and (ordered.dataset != name or ordered.standing.state is not State.ORDERED):
@@ -122,7 +124,7 @@ def release_page(request: Request, service: CurrentService, caller: Anyone, rele
 def _release_facts(
     request: Request, service: Service, caller: Principal, release_id: str
 ) -> tuple[ReleaseReply, Mapping[str, Any]]:
-    with ledger.read_book(service) as book:
+    with read_book(service) as book:
         stored = releases.load(book, caller, release_id)
         domain = datasets.summary(book, caller, stored.dataset).domain.select(stored.order.attributes)
     synopsis = None
@@ -149,9 +151,9 @@ def ledger_page(request: Request, service: CurrentService, caller: LedgerReader)
     filters = Filters.of(request.query_params)
     with service.database.read_only() as tx:  # as it is stored, so that an entry that is not good can be looked at
         search = filters.search(caller)
-        shown = audit.page(tx, search, before=filters.before, limit=_LISTED)
-        actors = audit.actors(tx, caller.datasets, about_keys=caller.sees_whole_ledger)
-    state = audit.state(service) if caller.sees_whole_ledger else None
+        shown = history.page(tx, search, before=filters.before, limit=_LISTED)
+        actors = history.actors(tx, caller.datasets, about_keys=caller.sees_whole_ledger)
+    state = history.state(service) if caller.sees_whole_ledger else None
     return page(
         request,
         "ledger.html",
@@ -170,6 +172,6 @@ def keys_page(request: Request, service: CurrentService, caller: Admin) -> Respo
     """Keys: who has one, issue another, revoke."""
     caller.require_unlimited()
     found = sorted(auth.list_keys(service), key=lambda key: (key.revoked_at is not None, key.created_at), reverse=False)
-    with ledger.read_book(service) as book:
+    with read_book(service) as book:
         names = [dataset.name for dataset in datasets.summaries(book, caller)]
     return page(request, "keys.html", caller, keys=found, names=names)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import exp, inf
 from typing import Any
 
-from app.audit import History
-from app.datasets import Summary
+from app.ledger.history import History
+from app.releases.datasets import Summary
 from core.budget import Epsilon
-from core.chain import KEY_KINDS, Kind, LedgerEntry
+from core.ledger.chain import KEY_KINDS, Kind, LedgerEntry
 
 _PRIORS = (0.5, 0.1, 0.01)
 _OVERFLOW = 700  # e^710 is more than a float can say

@@ -17,7 +17,7 @@ from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.holding import Holding
 from app.ingest.limits import Limits
-from core.domain import Domain
+from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
 from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, EstimatedSize, Order, Plan, make_plan

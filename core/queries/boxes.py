@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import InvalidQuery
-from core.grid import Grid
-from core.queries.uncertainty import STEPS, Floats, Rounding, Sums
+from core.intervals.uncertainty import STEPS, Floats, Rounding, Sums
 
 
 class Range(NamedTuple):

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.checkpoint import Checkpoint, carry_on
+from core.clustering.certainty import Merge, centre_intervals, certainty
+from core.clustering.kmeans import nearest
+from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
 from core.errors import InvalidQuery
-from core.kmeans import nearest
-from core.queries.cluster_certainty import Merge, centre_intervals, certainty
-from core.queries.clustering import Choice, Method, Placed, choose, labels_of, place
-from core.queries.listed import ListedCells
-from core.queries.ratios import Ends
-from core.queries.uncertainty import Floats, Interval, alpha_of, equal_radii
+from core.intervals.listed import ListedCells
+from core.intervals.ratios import Ends
+from core.intervals.uncertainty import Floats, Interval, alpha_of, equal_radii
 from core.synopsis import Synopsis
 
 MAX_CLUSTERS = 256
@@ -28,7 +28,7 @@ class Cluster:
     """A centre in the attributes' own units, the noisy number of rows nearest to it, and what noise leaves certain.
 
     Each of `centre_intervals` holds by itself; those of `region` hold all together, so that they are a box for the
-    centre. core.queries.cluster_certainty tells what they cover. The size is that of the centre's cells: a raw sum, and
+    centre. core.clustering.certainty tells what they cover. The size is that of the centre's cells: a raw sum, and
     an interval that is exact for cells chosen beforehand. Among many small clusters the first is also the luckiest.
     `noise_probability` is None for methods that have no model of what is noise.
     """

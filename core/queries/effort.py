@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.kmeans import steps_allowed
-from core.queries.clustering import LLOYD_STARTS, MOST_POINTS, Method, choose
+from core.clustering.kmeans import steps_allowed
+from core.clustering.methods import LLOYD_STARTS, MOST_POINTS, Method, choose
+from core.clustering.posterior import effort as sampler_effort
 from core.queries.clusters import require_k
-from core.queries.posterior import effort as sampler_effort
 from core.synopsis import Synopsis
 
 _PASS = 5e-8  # a pass over the counts, for each cell

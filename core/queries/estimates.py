@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.intervals.uncertainty import Floats, Interval
 from core.queries.marginal import edges_of
-from core.queries.uncertainty import Floats, Interval
 from core.synopsis import Synopsis
 
 

@@ -12,9 +12,9 @@ from math import sqrt
 
 import numpy as np
 
+from core.intervals.listed import ListedCells
+from core.intervals.uncertainty import Floats, Interval, alpha_of
 from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres
-from core.queries.listed import ListedCells
-from core.queries.uncertainty import Floats, Interval, alpha_of
 
 
 def listed_moments(listed: ListedCells, level: float) -> Moments:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import InvalidDomain, InvalidQuery
-from core.grid import Grid
-from core.noise import standard_deviation
+from core.intervals.listed import ListedCells
+from core.intervals.uncertainty import Floats, alpha_of, alpha_of_each, equal_radius
+from core.mechanisms.discrete_laplace import standard_deviation
 from core.queries.denoise import CountsKind, nonnegative
-from core.queries.listed import ListedCells
-from core.queries.uncertainty import Floats, alpha_of, alpha_of_each, equal_radius
 from core.synopsis import Synopsis
 
 MAX_LISTED_MARGINAL = 1_000_000

@@ -26,13 +26,13 @@ from math import sqrt
 
 import numpy as np
 
+from core.intervals.listed import ListedCells
+from core.intervals.ratios import Ends, Ratio, ratio_intervals
+from core.intervals.uncertainty import Floats, Interval, alpha_of
 from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres
-from core.queries.listed import ListedCells
 from core.queries.listed_moments import listed_moments
 from core.queries.marginal import raw_marginal
-from core.queries.ratios import Ends, Ratio, ratio_intervals
 from core.queries.size import noisy_size, size_interval
-from core.queries.uncertainty import Floats, Interval, alpha_of
 from core.synopsis import Synopsis
 
 # Shares of alpha: of each mean that squares or products are taken about, of a variance or covariance by itself, and of

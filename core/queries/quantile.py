@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InvalidQuery
+from core.intervals.listed import ListedCells
+from core.intervals.uncertainty import STEPS, Floats, Interval, Rounding, Sums, alpha_of, by_steps, radii
 from core.queries.denoise import nonnegative
-from core.queries.listed import ListedCells
 from core.queries.marginal import edges_of, raw_marginal
-from core.queries.uncertainty import STEPS, Floats, Interval, Rounding, Sums, alpha_of, by_steps, radii
 from core.synopsis import Synopsis
 
 

@@ -9,10 +9,10 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from core.noise import standard_deviation
+from core.intervals.listed import ListedCells
+from core.intervals.uncertainty import Floats, alpha_of, radii
+from core.mechanisms.discrete_laplace import standard_deviation
 from core.queries.boxes import Box, Edges
-from core.queries.listed import ListedCells
-from core.queries.uncertainty import Floats, alpha_of, radii
 from core.synopsis import Synopsis
 
 _AT_ONCE = 2**21

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.fft import dct
 
 from core.budget import Epsilon
-from core.noise import variance
-from core.queries.uncertainty import Floats, Interval, equal_radius, log_growth
+from core.intervals.uncertainty import Floats, Interval, equal_radius, log_growth
+from core.mechanisms.discrete_laplace import variance
 from core.synopsis import Synopsis
 
 _CONTRADICTION = 6.0

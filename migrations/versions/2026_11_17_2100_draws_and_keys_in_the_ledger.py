@@ -1,6 +1,7 @@
 """The ledger takes entries of any kind, and entries about keys, which belong to no dataset.
 
-Which kinds there are is the business of `core.chain`: a check constraint here would need a migration for each new one.
+Which kinds there are is the business of `core.ledger.chain`: a check constraint here would need a migration for
+each new one.
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ import httpx
 import psycopg
 import pytest
 
-from app import releases
-from app.auth import Role
-from app.config import Settings
+from app.access.auth import Role
 from app.main import create_app
+from app.releases import releases
+from app.settings.settings import Settings
 from tests.support.api import ATTRIBUTES, Api, frozen_clock
 from tests.support.canaries import CSV, FILES, PARQUET, TEXT, UNFIT, csv, parquet, traces, traces_in
 from tests.support.dumps import contents

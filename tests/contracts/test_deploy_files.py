@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from app.body_limit import BODY_SECONDS
 from app.cli import main
-from app.config import SECRETS, Settings
-from app.database import POOL_OVERFLOW, POOL_SIZE
-from app.http_protocol import HEAD_SECONDS, MAX_HEAD_BYTES, WRITE_SECONDS
-from app.serving import GRACE_SECONDS
-from app.startup import SPARE_FILES
+from app.http.middleware.body_limit import BODY_SECONDS
+from app.http.protocol import HEAD_SECONDS, MAX_HEAD_BYTES, WRITE_SECONDS
+from app.operations.serving import GRACE_SECONDS
+from app.operations.startup import SPARE_FILES
+from app.settings.settings import SECRETS, Settings
+from app.storage.database import POOL_OVERFLOW, POOL_SIZE
 from tests.support.composed import COMPOSE
 from tests.support.image import ROOT, context, instructions, tracked_files
 

@@ -14,8 +14,8 @@ from httpx import Response
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from app import datasets, releases
-from app.schemas.base import IN_WORDS, NAME
+from app.http.schemas.base import IN_WORDS, NAME
+from app.releases import datasets, releases
 from core.budget import HOW_TO_WRITE
 from tests.support.api import CSV, Api
 from tests.support.failures import CANARY, FAILURES

@@ -37,7 +37,7 @@ PRIVATE = (
     "core.records.take_in",
     "core.histogram",
     "core.release",
-    "core.noise.discrete_laplace",
+    "core.mechanisms.discrete_laplace.discrete_laplace",
     "core.randomness.NoiseSource",
 )
 
@@ -130,7 +130,14 @@ def allowed_in_queries(arrow: Arrow) -> bool:
 
 def allowed_at_the_edge(arrow: Arrow) -> bool:
     """Routers and pages go through use cases, never to the tables."""
-    return not arrow.reaches("app.tables")
+    return not arrow.reaches("app.storage.tables")
+
+
+def allowed_in_use_cases(arrow: Arrow) -> bool:
+    """Use cases and what is below them know no HTTP and none of its users."""
+    if arrow.target.partition(".")[0] in {"fastapi", "starlette", "uvicorn"}:
+        return False
+    return not any(within(arrow.target, room) for room in ("app.http", "app.dashboard", "app.cli", "app.main"))
 
 
 def allowed_in_client(arrow: Arrow) -> bool:
@@ -138,15 +145,23 @@ def allowed_in_client(arrow: Arrow) -> bool:
     top = arrow.target.partition(".")[0]
     if top in {"pyarrow", "pandas"}:
         return arrow.lazy
-    return top in sys.stdlib_module_names or top == "httpx" or within(arrow.target, "app.client")
+    return top in sys.stdlib_module_names or top == "httpx" or within(arrow.target, "rugnik")
 
 
 RULES: dict[str, Callable[[Arrow], bool]] = {
     "core": allowed_in_core,
     "core.queries": allowed_in_queries,
-    "app.api": allowed_at_the_edge,
+    "core.intervals": allowed_in_queries,
+    "core.clustering": allowed_in_queries,
+    "rugnik": allowed_in_client,
+    "app.settings": allowed_in_use_cases,
+    "app.storage": allowed_in_use_cases,
+    "app.ledger": allowed_in_use_cases,
+    "app.ingest": allowed_in_use_cases,
+    "app.releases": allowed_in_use_cases,
+    "app.questions": allowed_in_use_cases,
+    "app.http": allowed_at_the_edge,
     "app.dashboard": allowed_at_the_edge,
-    "app.client": allowed_in_client,
 }
 
 
@@ -191,7 +206,7 @@ def test_the_arrows_of_core_are_seen() -> None:
     """The reader finds the imports that are known to be there: an empty answer would allow everything."""
     seen = {(arrow.module, arrow.target) for arrow in arrows(ROOT, "core")}
     assert ("core.randomness", "os") in seen
-    assert ("core.release", "core.noise.discrete_laplace") in seen
+    assert ("core.release", "core.mechanisms.discrete_laplace.discrete_laplace") in seen
     assert ("core.errors", "core.budget.Epsilon") in seen
 
 
@@ -200,9 +215,9 @@ def test_the_arrows_of_core_are_seen() -> None:
     [
         ("core/plan.py", "import app"),
         ("core/plan.py", "from app import config"),
-        ("core/plan.py", "from app.config import Settings"),
-        ("core/plan.py", "import app.tables as t"),
-        ("core/queries/base.py", "from app.schemas import Answer"),
+        ("core/plan.py", "from app.settings.settings import Settings"),
+        ("core/plan.py", "import app.storage.tables as t"),
+        ("core/queries/base.py", "from app.http.schemas import Answer"),
         ("core/queries/base.py", "from ...app import schemas"),
         ("core/plan.py", "from ..app.config import Settings"),
         ("core/plan.py", "import os"),
@@ -230,14 +245,17 @@ def test_the_arrows_of_core_are_seen() -> None:
         ("core/plan.py", "from numpy.random import default_rng"),
         ("core/plan.py", "def late():\n    import time"),
         ("core/plan.py", "class Late:\n    def late(self):\n        from app import main"),
-        ("core/plan.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from app.config import Settings"),
+        (
+            "core/plan.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from app.settings.settings import Settings",
+        ),
         ("core/plan.py", "try:\n    import orjson\nexcept ImportError:\n    pass"),
         ("core/__init__.py", "from .. import app"),
     ],
 )
 def test_a_wrong_import_in_core_is_found(path: str, source: str, tmp_path: Path) -> None:
     """Each of these, among honest imports, is reported with its module and line."""
-    write(tmp_path, path, f"import math\nfrom core.grid import Grid\n{source}\n")
+    write(tmp_path, path, f"import math\nfrom core.domain.grid import Grid\n{source}\n")
     found = violations(tmp_path, "core")
     assert len(found) == 1
     assert "imports" in found[0]
@@ -253,7 +271,7 @@ def test_a_wrong_import_in_core_is_found(path: str, source: str, tmp_path: Path)
         ("core/plan.py", "from numba import njit"),
         ("core/plan.py", "from .grid import Grid\nfrom . import errors"),
         ("core/queries/__init__.py", "from ..synopsis import Synopsis\nfrom .base import Query"),
-        ("core/queries/clusters.py", "from core.kmeans import kmeans\nfrom core.queries.base import Query"),
+        ("core/queries/clusters.py", "from core.clustering.kmeans import kmeans\nfrom core.queries.base import Query"),
     ],
 )
 def test_an_honest_import_in_core_is_left_alone(path: str, source: str, tmp_path: Path) -> None:
@@ -273,7 +291,7 @@ def test_an_honest_import_in_core_is_left_alone(path: str, source: str, tmp_path
         "from ..histogram import Counts",
         "from .. import histogram",
         "from core.release import release",
-        "from core.noise import discrete_laplace",
+        "from core.mechanisms.discrete_laplace import discrete_laplace",
         "from core.randomness import NoiseSource",
         "import core",
     ],
@@ -288,7 +306,7 @@ def test_a_query_that_could_see_rows_or_draw_noise_is_found(source: str, tmp_pat
     "source",
     [
         "from core.synopsis import Synopsis",
-        "from core.noise import standard_deviation, tail_radius",
+        "from core.mechanisms.discrete_laplace import standard_deviation, tail_radius",
         "from core.randomness import seeded",
         "from core.records import OutOfRange",
     ],
@@ -299,16 +317,16 @@ def test_a_query_may_use_what_is_public(source: str, tmp_path: Path) -> None:
     assert violations(tmp_path, "core.queries") == []
 
 
-@pytest.mark.parametrize("package", ["app.api", "app.dashboard"])
+@pytest.mark.parametrize("package", ["app.http", "app.dashboard"])
 @pytest.mark.parametrize(
     "source",
     [
-        "import app.tables",
-        "from app import tables",
-        "from app.tables import datasets",
-        "from .. import tables",
-        "from ..tables import releases",
-        "def view():\n    from app.tables import ledger",
+        "import app.storage.tables",
+        "from app.storage import tables",
+        "from app.storage.tables import datasets",
+        "from ..storage import tables",
+        "from ..storage.tables import releases",
+        "def view():\n    from app.storage.tables import ledger",
         "from app import *",
     ],
 )
@@ -318,31 +336,48 @@ def test_an_edge_that_touches_the_tables_is_found(package: str, source: str, tmp
     assert len(violations(tmp_path, package)) == 1
 
 
+@pytest.mark.parametrize("package", ["app.releases", "app.questions", "app.ledger", "app.storage"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from fastapi import Request",
+        "import starlette.requests",
+        "from app.http.problems import install",
+        "from ..http import problems",
+        "def late():\n    from app.dashboard import views",
+    ],
+)
+def test_a_use_case_that_knows_http_is_found(package: str, source: str, tmp_path: Path) -> None:
+    """Routes call use cases, never the other way round."""
+    write(tmp_path, package.replace(".", "/") + "/orders.py", f"from app.errors import NotFound\n{source}\n")
+    assert len(violations(tmp_path, package)) == 1
+
+
 @pytest.mark.parametrize(
     "source",
     [
         "import app",
-        "from app.schemas import Dataset",
-        "from ..schemas import Dataset",
-        "from .. import config",
+        "from app.http.routes import datasets",
+        "from ..app import config",
+        "import orjson",
         "from core.budget import Epsilon",
         "import pydantic",
         "import pyarrow",
         "import pandas as pd",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from core.domain import Domain",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from core.domain.domain import Domain",
     ],
 )
 def test_a_client_that_needs_the_server_is_found(source: str, tmp_path: Path) -> None:
     """The client is httpx, the standard library and its own models; data libraries only where they are asked for."""
-    write(tmp_path, "app/client/client.py", f"import httpx\n{source}\n")
-    assert len(violations(tmp_path, "app.client")) == 1
+    write(tmp_path, "rugnik/client.py", f"import httpx\n{source}\n")
+    assert len(violations(tmp_path, "rugnik")) == 1
 
 
 @pytest.mark.parametrize(
     "source",
     [
         "import httpx, json, time, pathlib",
-        "from app.client.errors import Problem",
+        "from rugnik.errors import Problem",
         "from .errors import Problem\nfrom . import errors",
         "def frame():\n    import pandas as pd\n    import pyarrow.parquet",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas as pd",
@@ -350,8 +385,8 @@ def test_a_client_that_needs_the_server_is_found(source: str, tmp_path: Path) ->
 )
 def test_a_client_by_itself_is_left_alone(source: str, tmp_path: Path) -> None:
     """No false alarm for what the client may import."""
-    write(tmp_path, "app/client/client.py", source)
-    assert violations(tmp_path, "app.client") == []
+    write(tmp_path, "rugnik/client.py", source)
+    assert violations(tmp_path, "rugnik") == []
 
 
 @pytest.mark.parametrize("package", RULES)

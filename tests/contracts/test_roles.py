@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from httpx import Response
 
-from app.auth import Principal, Role, issue_key
+from app.access.auth import Principal, Role, issue_key
 from tests.support.api import ATTRIBUTES, CSV, ROWS
 from tests.support.routes import Route, api_routes, operations, routes
 from tests.support.visitors import Visitor, visitor
@@ -110,7 +110,7 @@ PAGES: dict[Route, Rule] = {
     ("GET", "/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/ledger")),
     ("GET", "/keys"): Rule(only(ADMIN), 200, at("/keys")),
 }
-# For everybody: the way in and out, and the files that pages load. tests/app/test_sessions.py looks at the first three.
+# For everybody: the way in and out, and the files that pages load. test_sessions.py looks at the first three.
 WAYS_IN: set[Route] = {
     ("GET", "/sign-in"),
     ("POST", "/sign-in"),

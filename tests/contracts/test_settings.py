@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.config import Settings
+from app.settings.settings import Settings
 
 README = Path(__file__).parents[2] / "README.md"
 FIELDS = Settings.model_fields

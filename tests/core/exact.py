@@ -1,7 +1,7 @@
 """Exact answers to check core against, by other means than its own: whole numbers and fractions, no floats.
 
-core.noise takes its exponentials from `decimal`. Here they come from the alternating Taylor series, in whole numbers
-rounded outwards at every step, so that each bound is proved by its own construction.
+core.mechanisms.discrete_laplace takes its exponentials from `decimal`. Here they come from the alternating Taylor
+series, in whole numbers rounded outwards at every step, so that each bound is proved by its own construction.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import count
 
-from core.domain import Attribute
+from core.domain.domain import Attribute
 
 NANO = 10**9
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
 from core.errors import InvalidDomain
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

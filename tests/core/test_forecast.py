@@ -10,7 +10,7 @@ import pytest
 from core.budget import Epsilon
 from core.errors import InvalidOrder, TooManyCells
 from core.forecast import epsilon_for_count_error, forecast, size_warning
-from core.noise import discrete_laplace
+from core.mechanisms.discrete_laplace import discrete_laplace
 from core.plan import DeclaredSize, EstimatedSize, Order
 from core.randomness import NoiseSource
 

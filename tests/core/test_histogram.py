@@ -15,9 +15,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import MAX_CELLS_PER_AXIS, Grid
 from core.errors import InvalidRecords
-from core.grid import MAX_CELLS_PER_AXIS, Grid
 from core.histogram import Counts, OccupiedCounts, cell_indices, count
 from core.records import OutOfRange, Records, take_in
 from tests.core.exact import interval, position

@@ -15,8 +15,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.budget import Epsilon
+from core.domain.grid import MAX_CELLS_PER_AXIS, Grid
 from core.errors import InvalidOrder, TooManyCells
-from core.grid import MAX_CELLS_PER_AXIS, Grid
+from core.mechanisms.survivors import least_threshold
 from core.plan import (
     DEFAULT_SHARE,
     MAX_SIZE,
@@ -34,7 +35,6 @@ from core.plan import (
     xi,
     xi_root,
 )
-from core.survivors import least_threshold
 from tests.core.strategies import epsilons
 
 BRUTE_FORCE = range(1, 201)

@@ -15,7 +15,7 @@ from tests.core.processes import run_python
 FORKED = """
 import os
 from core.budget import Epsilon
-from core.noise import discrete_laplace
+from core.mechanisms.discrete_laplace import discrete_laplace
 from core.randomness import NoiseSource
 
 noise = NoiseSource()

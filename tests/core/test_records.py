@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
 from core.errors import InvalidRecords
 from core.records import OutOfRange, Records, take_in
 from tests.core.exact import position
@@ -22,7 +22,7 @@ UNIT = Domain((Attribute("x", 0, 1), Attribute("y", -1, 1)))
 CANARY = 0.123456789
 NAN, INF = float("nan"), float("inf")
 MODES = st.sampled_from(OutOfRange)
-# The three roundings of (v - lower) / width stay below 2^-50 of the range: see MAX_CELLS_PER_AXIS in core.grid.
+# The three roundings of (v - lower) / width stay below 2^-50 of the range: see MAX_CELLS_PER_AXIS in core.domain.grid.
 ROUNDING = Fraction(1, 2**50)
 
 

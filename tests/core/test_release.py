@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import InvalidEpsilon, InvalidRecords, InvalidSynopsis
-from core.grid import Grid
 from core.histogram import Counts, OccupiedCounts, count
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.randomness import NoiseSource

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from core.budget import Epsilon
 from core.canonical import canonical_json
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import InvalidSynopsis
-from core.grid import Grid
 from core.plan import MAX_SIZE, Rule
 from core.records import OutOfRange
 from core.synopsis import Synopsis

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.browser import Surfer, chromium, surfer
 from tests.support.city import City, built_city
 from tests.support.server import running_server

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.browser import Surfer
 from tests.support.city import City, curator_call, million_cells, thresholded
 from tests.support.server import Server

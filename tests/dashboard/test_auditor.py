@@ -9,8 +9,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from app.config import Settings
 from app.main import make_service
+from app.settings.settings import Settings
 from tests.support.api import frozen_clock
 from tests.support.books import filled_ledger
 from tests.support.browser import Surfer

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import expect
 
-from app.config import Settings
 from app.ingest.formats import MediaType
+from app.settings.settings import Settings
 from tests.app.ingest.bodies import count
 from tests.support.browser import Surfer
 from tests.support.city import City

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from app.cli import bikes
-from app.client import Client, errors
-from app.config import Settings
+from app.settings.settings import Settings
+from rugnik import Client, errors
 from tests.support.server import Server
 
 BOUNDS = {"x": (0, 10), "y": (0, 10), "hour": (0, 24)}

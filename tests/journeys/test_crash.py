@@ -9,9 +9,9 @@ import httpx
 import psycopg
 import pytest
 
-from app.auth import Role, issue_key
-from app.config import Settings
+from app.access.auth import Role, issue_key
 from app.main import make_service
+from app.settings.settings import Settings
 from tests.support.api import ATTRIBUTES, CSV, ROWS
 from tests.support.mortal import STEPS
 from tests.support.server import Server

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.server import Server
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app import ledger
 from app.cli import bikes, demo
+from app.ledger.book import entries_until
 from app.main import make_service
-from core.chain import Kind
+from core.ledger.chain import Kind
 from tests.support.demo import Demo, running_demo
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def test_what_an_interrupted_run_left_undone_is_made_up_for(tmp_path: Path, monk
     assert second.release == first.release
     assert set(second.keys.values()).isdisjoint(first.keys.values())
     service = make_service(settings)
-    entries = ledger.entries_until(service, service.replay.head)
+    entries = entries_until(service, service.replay.head)
     kinds = [entry.kind for entry in entries if entry.kind is not Kind.ISSUE]
     assert kinds == [Kind.GRANT, Kind.CHARGE, Kind.DRAW, Kind.PUBLISH]
     service.database.dispose()

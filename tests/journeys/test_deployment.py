@@ -84,15 +84,16 @@ def test_the_wheel_holds_every_tracked_file(image: Image) -> None:
     """Modules, migrations, templates and static files alike: nothing is left behind, and nothing else comes along."""
     (wheel,) = image.path("/wheel").glob("*.whl")
     packaged = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert packaged == {name for name in tracked_files(ROOT) if name.startswith(("app/", "core/", "migrations/"))}
+    ours = ("rugnik/", "app/", "core/", "migrations/")
+    assert packaged == {name for name in tracked_files(ROOT) if name.startswith(ours)}
 
 
 def test_the_installed_service_needs_nothing_of_the_checkout(image: Image) -> None:
     """Its packages come from the environment alone, which has the locked ones, no pip and nothing of development."""
     probe = """
-import importlib.util, json, sys, app.main, core, migrations
+import importlib.util, json, sys, app.main, core, migrations, rugnik
 print(json.dumps({
-    "ours": [module.__file__ for module in (app, core, migrations)],
+    "ours": [module.__file__ for module in (app, core, migrations, rugnik)],
     "theirs": [name for name in ("tests", "bench", "pip", "pytest", "hatchling") if importlib.util.find_spec(name)],
     "path": sys.path}))"""
     python = image.path("/opt/rugnik/bin/python")

@@ -14,10 +14,10 @@ import httpx
 import psutil
 import pytest
 
-from app.body_limit import MAX_FORM_BYTES, MAX_JSON_BYTES
-from app.config import Settings
 from app.dashboard.assets import PLOTLY, version
-from app.http_protocol import MAX_HEAD_BYTES
+from app.http.middleware.body_limit import MAX_FORM_BYTES, MAX_JSON_BYTES
+from app.http.protocol import MAX_HEAD_BYTES
+from app.settings.settings import Settings
 from tests.support.api import ATTRIBUTES
 from tests.support.impatient import SECONDS
 from tests.support.server import Server, running_server

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import httpx
 
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.api import ATTRIBUTES, CSV, ROWS
 from tests.support.server import Server
 

@@ -15,13 +15,13 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from app import releases
-from app.config import Settings
-from app.database import Database
 from app.errors import LedgerRewound
-from app.ledger import read_book
+from app.ledger.book import read_book
 from app.main import make_service
+from app.releases import releases
 from app.service import Service
+from app.settings.settings import Settings
+from app.storage.database import Database
 from tests.support.api import frozen_clock
 from tests.support.books import CURATOR, an_order, filled_ledger
 from tests.support.composed import free_port

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.server import Server
 
 CLIENTS = 64

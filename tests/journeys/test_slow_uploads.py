@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import httpx
 
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.api import ATTRIBUTES, CSV
 from tests.support.server import Server
 from tests.support.sockets import connected, head, reply

@@ -15,10 +15,10 @@ from typer.testing import CliRunner, Result
 from uvicorn.config import STARTUP_FAILURE
 
 from app.cli import main
-from app.config import Settings
-from app.database import Database
 from app.main import app_from_environment
-from app.startup import serving_alone
+from app.operations.startup import serving_alone
+from app.settings.settings import Settings
+from app.storage.database import Database
 from tests.support.server import Server, environment
 
 PASSWORD = "opensesame-opensesame"  # noqa: S105 - what no message may contain

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from app.config import Settings
+from app.settings.settings import Settings
 from tests.support.api import ATTRIBUTES
 from tests.support.server import Server
 

@@ -7,7 +7,7 @@ import pytest
 
 from bench.published import Setting, dataset
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
 from core.histogram import count
 from core.plan import DeclaredSize, Order, make_plan
 from core.queries.boxes import Box, Range

@@ -11,7 +11,7 @@ import pytest
 
 from bench.paper import published_value
 from bench.published import SEEDS, Cell, Setting, dataset, printed
-from core.kmeans import lloyd, nearest, plus_plus
+from core.clustering.kmeans import lloyd, nearest, plus_plus
 from core.randomness import seeded
 
 SETTINGS = Setting(2, 100, 2), Setting(2, 200, 3), Setting(4, 200, 3)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from core.budget import Epsilon
-from core.noise import discrete_laplace
+from core.mechanisms.discrete_laplace import discrete_laplace
 from core.randomness import NoiseSource
 
 LEVEL = 1e-9

@@ -25,8 +25,8 @@ import pytest
 from scipy.stats import beta
 
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
-from core.grid import Grid
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.histogram import Counts
 from core.plan import DeclaredSize, Order, Plan
 from core.randomness import NoiseSource

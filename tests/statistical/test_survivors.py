@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from core.budget import Epsilon
+from core.mechanisms.survivors import draw_gap, survivors
 from core.randomness import NoiseSource
-from core.survivors import draw_gap, survivors
 from tests.statistical.laws import LEVEL, cdf, chi_square
 
 EPSILON = Epsilon.parse("0.5")

@@ -13,9 +13,9 @@ from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient, Response
 
-from app.answers import Answers
-from app.api.hot import HotAnswers
-from app.auth import Role, issue_key
+from app.access.auth import Role, issue_key
+from app.http.middleware.hot_answers import HotAnswers
+from app.questions.answers import Answers
 from app.service import Service
 
 ATTRIBUTES = [{"name": "age", "lower": 0, "upper": 100}, {"name": "income", "lower": 0, "upper": 1000}]

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, text
 
-from app import datasets, releases, tables
-from app.auth import Principal, Role
+from app.access.auth import Principal, Role
 from app.ingest.formats import MediaType
-from app.ledger import open_book
-from app.orders import ReleaseOrder
+from app.ledger.book import open_book
+from app.releases import datasets, releases
+from app.releases.orders import ReleaseOrder
 from app.service import Service
+from app.storage import tables
 from core.budget import Epsilon
 from core.canonical import canonical_json
-from core.chain import Head, Kind, LedgerEntry
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.ledger.chain import Head, Kind, LedgerEntry
 from core.plan import DeclaredSize, Rule
 from core.records import OutOfRange
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, MetaData, inspect
 
-from app.database import Database
+from app.storage.database import Database
 
 
 def tables(database: Database) -> dict[str, list[dict[str, Any]]]:

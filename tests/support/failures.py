@@ -10,7 +10,7 @@ from typing import Any
 
 from httpx import Response
 
-from app.body_limit import MAX_JSON_BYTES
+from app.http.middleware.body_limit import MAX_JSON_BYTES
 from tests.support.api import ATTRIBUTES, CSV, ROWS
 from tests.support.world import World
 

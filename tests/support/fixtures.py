@@ -15,9 +15,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.config import Settings
-from app.database import Database
 from app.main import create_app
+from app.settings.settings import Settings
+from app.storage.database import Database
 from tests.support.api import Api, frozen_clock
 from tests.support.live import Live, opened_live
 from tests.support.server import Server, running_server
@@ -30,7 +30,7 @@ _SWITCH_INTERVAL = sys.getswitchinterval()
 
 @pytest.fixture(autouse=True)
 def process_settings_restored() -> Iterator[None]:
-    """An application in this process changes the umask and the switch interval; the next test starts with the old ones."""
+    """An application in this process changes the umask and the switch interval; the next test has the old ones."""
     yield
     os.umask(_UMASK)
     sys.setswitchinterval(_SWITCH_INTERVAL)

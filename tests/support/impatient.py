@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from app import body_limit, http_protocol
-from app.serving import read_settings, serve
+from app.http import protocol as http_protocol
+from app.http.middleware import body_limit
+from app.operations.serving import read_settings, serve
 
 SECONDS = 2.5  # long enough for a well-behaved request on a busy machine
 

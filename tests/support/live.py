@@ -13,11 +13,11 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from app.auth import Role, issue_key
-from app.client import Client, Retries
-from app.config import Settings
+from app.access.auth import Role, issue_key
 from app.main import create_app
 from app.service import Service
+from app.settings.settings import Settings
+from rugnik import Client, Retries
 
 Fault = Callable[["Unreliable", Any, Any, Any], Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from multiprocessing import get_context
 from typing import Any
 
-from app.database import Database
+from app.storage.database import Database
 
 
 def run(urls: Sequence[str], barrier: Any) -> None:

@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 
 import uvicorn
 
-from app import releases
-from app.config import Settings
-from app.ledger import OpenBook
+from app.ledger.book import OpenBook
+from app.ledger.witness import Witness
 from app.main import create_app
-from app.witness import Witness
-from core.chain import Kind
+from app.releases import releases
+from app.settings.settings import Settings
+from core.ledger.chain import Kind
 
 STEPS = [
     "before the rows are read",

@@ -15,7 +15,7 @@ from typing import IO
 
 import httpx
 
-from app.config import Settings
+from app.settings.settings import Settings
 
 _ADMIN_KEY = re.compile(r"rugnik_admin_\S+")
 

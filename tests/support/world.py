@@ -9,9 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from app.auth import Role, issue_key
-from app.config import Settings
+from app.access.auth import Role, issue_key
 from app.main import create_app
+from app.settings.settings import Settings
 from tests.support.api import Api, frozen_clock
 
 # Small enough to be exceeded by a test, large enough for everything else.

@@ -12,7 +12,7 @@ export function curl(path, { method = "GET", json, file } = {}) {
 }
 
 export function python(call) {
-  return `import os\nfrom app.client import Client\n\nclient = Client("${location.origin}", os.environ["RUGNIK_KEY"])\n${call}`;
+  return `import os\nfrom rugnik import Client\n\nclient = Client("${location.origin}", os.environ["RUGNIK_KEY"])\n${call}`;
 }
 
 export function setLines(name, curlText, pythonCall) {

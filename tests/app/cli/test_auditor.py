@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.auth import Role
-from core.chain import LedgerEntry
+from app.access.auth import Role
+from core.ledger.chain import LedgerEntry
 from tests.app.cli.conftest import Run
 from tests.support.books import filled_ledger
 from tests.support.live import Live

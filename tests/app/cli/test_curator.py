@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from app.auth import Role
+from app.access.auth import Role
 from app.cli import bikes, main
-from app.client import Client
+from rugnik import Client
 from tests.app.cli.conftest import Run
 from tests.support.live import Live, break_before, refuse
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from app import datasets
 from app.cli import doctor, main
-from app.config import Settings
+from app.ledger.witness import Witness
 from app.main import make_service
-from app.witness import Witness
+from app.releases import datasets
+from app.settings.settings import Settings
 from core.budget import Epsilon
-from core.chain import Head
+from core.ledger.chain import Head
 from tests.support.books import CURATOR, DOMAIN, filled_ledger
 from tests.support.server import environment
 

@@ -20,7 +20,7 @@ from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
 from app.ingest.upload import Ingest, read_upload
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
 from core.histogram import Counts, OccupiedCounts
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.records import OutOfRange

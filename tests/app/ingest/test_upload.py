@@ -18,7 +18,7 @@ from app.ingest.errors import Cap, MissingColumns, UploadTooLarge
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
 from app.ingest.upload import check_upload
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
 from core.errors import TooManyCells
 from core.histogram import Counts
 from core.histogram import count as count_records

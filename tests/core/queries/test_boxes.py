@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import InvalidQuery
-from core.grid import Grid
 from core.queries.boxes import Box, Edges, Range
 from core.queries.range_count import SummedArea, count_boxes
 from core.synopsis import Synopsis

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from core.clustering.methods import Method
+from core.intervals.uncertainty import Interval
 from core.queries.boxes import Box, Range
-from core.queries.clustering import Method
 from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import CountsKind
 from core.queries.estimates import Estimate, Moments
@@ -15,7 +16,6 @@ from core.queries.marginal import marginal
 from core.queries.moments import moments
 from core.queries.quantile import quantile
 from core.queries.range_count import RangeCounts, SummedArea, count_boxes
-from core.queries.uncertainty import Interval
 from tests.core.queries.worlds import DOMAIN, LEVEL, least_hits, noisy, rows, shaken, synopsis_of
 
 WORLDS = [("1", 600, 12), ("0.1", 600, 8), ("0.1", 40, 6), ("4", 300, 10)]

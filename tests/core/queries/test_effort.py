@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core import kmeans
+from core.clustering import kmeans
+from core.clustering.kmeans import lloyd
+from core.clustering.methods import Method
+from core.domain.grid import Grid
 from core.errors import InvalidQuery
-from core.grid import Grid
-from core.kmeans import lloyd
-from core.queries.clustering import Method
 from core.queries.clusters import find_clusters, scan
 from core.queries.effort import effort_of_boxes, effort_of_clusters, effort_of_scan
 from core.synopsis import Synopsis

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from core.domain import Attribute, Domain
+from core.clustering.kmeans import kmeans
+from core.clustering.methods import Method, labels_of, restarts
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import InvalidQuery
-from core.grid import Grid
-from core.kmeans import kmeans
-from core.queries.clustering import Method, labels_of, restarts
 from core.queries.clusters import assign, find_clusters, scan
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.marginal import marginal

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from app.cli import bikes
 from core.budget import Epsilon
-from core.domain import Attribute, Domain
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.errors import InvalidQuery
-from core.grid import Grid
 from core.histogram import count
+from core.intervals.uncertainty import equal_radius
 from core.plan import DeclaredSize, Order, make_plan
 from core.queries.boxes import Box, Range
 from core.queries.range_count import RangeCounts, SummedArea, count_boxes, range_table
-from core.queries.uncertainty import equal_radius
 from core.records import OutOfRange, take_in
 from core.synopsis import Synopsis
-from tests.core.queries import test_listed
+from tests.core.intervals import test_listed
 from tests.core.queries.worlds import LEVEL, least_hits, noisy, rows, synopsis_of
 
 HOURS = Domain((Attribute("hour", 0, 24),))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from core.budget import Epsilon
-from core.noise import standard_deviation
+from core.intervals.uncertainty import equal_radius
+from core.mechanisms.discrete_laplace import standard_deviation
 from core.queries.moments import moments
 from core.queries.size import Part, expected_rows, noisy_size, sum_radius
-from core.queries.uncertainty import equal_radius
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import least_hits, rows, shaken, synopsis_of
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from core.budget import NOTHING, Epsilon
-from core.domain import Attribute, Domain
-from core.grid import Grid
+from core.domain.domain import Attribute, Domain
+from core.domain.grid import Grid
 from core.histogram import count
-from core.noise import discrete_laplace
+from core.mechanisms.discrete_laplace import discrete_laplace
 from core.plan import Rule
 from core.randomness import NoiseSource
 from core.records import OutOfRange, take_in

@@ -1,0 +1,87 @@
+"""What all questions share: who may ask, the ETag, and the way to an answer that keeps the event loop free."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import Query, Request, Response
+
+from app.access.auth import Principal
+from app.http.negotiation import has_already, negotiate
+from app.http.problems import declared
+from app.http.schemas import answers as wire
+from app.http.streaming import while_connected
+from app.operations.lanes import Lanes
+from app.questions.answers import Answers, Published, Question
+from app.questions.files import Format
+from core.errors import InvalidQuery
+
+Level = Annotated[wire.Level, Query()]
+Seed = Annotated[int, Query(ge=0, lt=2**63, description="A public seed: the same seed gives the same answer.")]
+
+FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
+
+
+def documented(model: type[Any], *statuses: int, files: tuple[Format, ...] = ()) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a question for the OpenAPI document."""
+    content = {form.media_type: {"schema": {"type": "string", "format": "binary"}} for form in files}
+    known = declared(404, 406, 429, *statuses)
+    return known | {200: {"model": model, "content": content}, 304: {"description": "You have it already."}}
+
+
+async def published_release(request: Request, caller: Principal, release_id: str) -> tuple[Answers, Published]:
+    """The release that is asked, if it is published and this caller may ask it; from memory where it can be had."""
+    _refuse_unknown_parameters(request)
+    answers: Answers = request.app.state.answers
+    found = answers.published_here(caller, release_id)
+    if found is None:
+        found = await to_thread.run_sync(answers.published, caller, release_id)
+    return answers, found
+
+
+def _refuse_unknown_parameters(request: Request) -> None:
+    """A misspelt parameter would otherwise be left out, and the answer be one to another question."""
+    known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
+    if not set(request.query_params) <= set(known):
+        raise InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(known) or 'none'}.")
+
+
+async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
+    """The answer as JSON with its ETag; 304 where the client has it."""
+    negotiate(request, None, (Format.JSON,))
+    answers, published = await published_release(request, caller, release_id)
+    key = question.key(published)
+    headers = {"ETag": f'"{key}"', **FOR_EVER}
+    if has_already(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    body = answers.body_here(key)
+    if body is None:
+        body = await while_connected(request.receive, _worked_out(request, caller, key, published, question))
+    request.app.state.hot_answers.keep(request, published.dataset, key, headers)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+async def _worked_out(request: Request, caller: Principal, key: str, published: Published, question: Question) -> bytes:
+    """In the quick lane where the answer is stored or quick, else in the long one."""
+    answers: Answers = request.app.state.answers
+    lanes: Lanes = request.app.state.lanes
+    body = await lanes.run(lanes.quick, caller.id, key, partial(answers.quick_body, key, published, question))
+    if body is not None:
+        return body
+    return await lanes.run(lanes.long, caller.id, key, partial(answers.body, key, published, question))
+
+
+async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
+    """The answer to a POST: worked out and not kept."""
+    answers, published = await published_release(request, caller, release_id)
+    lanes: Lanes = request.app.state.lanes
+
+    async def work_out() -> bytes:
+        name = object()  # nobody else asks for the same
+        quick = await lanes.run(lanes.quick, caller.id, name, lambda _: answers.is_quick(published, question))
+        lane = lanes.quick if quick else lanes.long
+        return await lanes.run(lane, caller.id, name, partial(answers.work_out, published, question))
+
+    return Response(await while_connected(request.receive, work_out()), media_type="application/json")

@@ -1,0 +1,159 @@
+"""/v1/ledger: read it, walk it, take it away."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from app.access.auth import Auditor, CurrentService, LedgerReader, Principal
+from app.errors import NotAcceptable
+from app.http.problems import declared
+from app.http.schemas.base import NO_CONTROL
+from app.http.schemas.ledger import EntryReply, HeadReply, LedgerPage, VerificationReply
+from app.http.streaming import Pieces, Stream, while_connected
+from app.ledger import book, history, verification
+from app.operations.lanes import Lanes
+from app.questions.files import Format
+from app.questions.spreadsheets import as_text
+from app.releases import datasets
+from app.service import Service
+from core.canonical import canonical_json
+from core.ledger.chain import Kind, LedgerEntry
+
+router = APIRouter(prefix="/v1/ledger", tags=["ledger"])
+
+NDJSON = "application/x-ndjson"
+_LINES_AT_ONCE = 500
+
+
+@router.get("", responses=declared(404))
+def read(
+    service: CurrentService,
+    caller: LedgerReader,
+    dataset: Annotated[
+        str | None, Query(max_length=64, pattern=NO_CONTROL, description="Entries of this dataset only.")
+    ] = None,
+    kind: Annotated[Kind | None, Query(description="Entries of this kind only.")] = None,
+    after: Annotated[int, Query(ge=0, le=2**62, description="Entries after this number.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> LedgerPage:
+    """Read entries, newest last, of the datasets that this key may see."""
+    names = caller.datasets
+    if dataset is not None:
+        names = frozenset({datasets.get(service, caller, dataset).name})
+    with service.database.read_only() as tx:
+        found = book.page(
+            tx, datasets=names, about_keys=caller.sees_whole_ledger, kind=kind, after=after, limit=limit + 1
+        )
+    more = len(found) > limit
+    shown = found[:limit]
+    return LedgerPage(entries=[EntryReply.of(entry) for entry in shown], next=shown[-1].seq if more else None)
+
+
+@router.get("/head", responses=declared())
+def head(service: CurrentService, caller: Auditor) -> HeadReply:
+    """The last entry's number and hash: keep it, and nobody can change an entry before it unseen."""
+    caller.require_unlimited()
+    with service.database.read_only() as tx:
+        return HeadReply.of(book.head(tx))
+
+
+@router.get("/verify", responses=declared(429))
+async def verify(request: Request, service: CurrentService, caller: Auditor) -> VerificationReply:
+    """Walk the whole chain: hashes, numbers, balances; every synopsis against its digest and its order; the witness."""
+    caller.require_unlimited()
+    lanes: Lanes = request.app.state.lanes
+    walk = ("verify", service.replay.head)  # who asks while it goes on, and of the same ledger, shares it
+    work = partial(verification.verify_all, service)
+    return VerificationReply.of(await while_connected(request.receive, lanes.run(lanes.long, caller.id, walk, work)))
+
+
+@router.post(
+    "/verifications",
+    response_class=StreamingResponse,
+    responses=declared(429)
+    | {200: {"content": {NDJSON: {"schema": {"type": "string"}}}, "description": "One step a line, the outcome last."}},
+)
+def verify_on_record(service: CurrentService, caller: Auditor) -> StreamingResponse:
+    """Walk the whole chain step by step, and record who did and what came of it; the last line is as of /verify."""
+    caller.require_unlimited()
+    return Stream(caller, lambda: _steps(service, caller), media_type=NDJSON)
+
+
+@router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses=declared(406, 429)
+    | {
+        200: {
+            "content": {media: {"schema": {"type": "string"}} for media in (NDJSON, Format.CSV.media_type)},
+            "description": "One entry a line.",
+        }
+    },
+)
+def export(
+    service: CurrentService,
+    caller: Auditor,
+    form: Annotated[str, Query(alias="format", max_length=20, description="ndjson, to verify it; csv, to read it.")] = (
+        "ndjson"
+    ),
+) -> StreamingResponse:
+    """Take the whole ledger away: as NDJSON, to be verified elsewhere, or as CSV."""
+    caller.require_unlimited()
+    if form not in _EXPORTS:
+        raise NotAcceptable(list(_EXPORTS))
+    media_type, lines = _EXPORTS[form]
+    headers = {"Content-Disposition": f'attachment; filename="ledger.{form}"'}
+    return Stream(caller, lambda: lines(service), media_type=media_type, headers=headers)
+
+
+def _steps(service: Service, caller: Principal) -> Pieces:
+    with service.database.read_only() as tx:
+        total = book.head(tx).seq
+    for step in history.verify_on_record(service, caller):
+        yield orjson.dumps(VerificationReply.of(step).model_dump() | {"total": total}) + b"\n"
+
+
+def _lines(service: Service) -> Pieces:
+    entries = _exported(service)
+    while some := list(islice(entries, _LINES_AT_ONCE)):
+        yield b"".join(canonical_json(entry.to_json()) + b"\n" for entry in some)
+
+
+def _csv(service: Service) -> Pieces:
+    names = list(EntryReply.model_fields)
+    yield _csv_line(names).encode()
+    entries = _exported(service)
+    while some := list(islice(entries, _LINES_AT_ONCE)):
+        lines = []
+        for entry in some:
+            fields = entry.to_json() | {"detail": canonical_json(entry.detail).decode()}
+            lines.append(_csv_line([as_text(str(fields[name] or "")) for name in names]))
+        yield "".join(lines).encode()
+
+
+def _exported(service: Service) -> Iterator[LedgerEntry]:
+    """The entries up to the head that the ledger has now: one consistent ledger, however long taking it away takes."""
+    with service.database.read_only() as tx:
+        last = book.head(tx)
+    return book.entries_until(service, last)
+
+
+def _csv_line(fields: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(fields)
+    return line.getvalue()
+
+
+_EXPORTS: dict[str, tuple[str, Callable[[Service], Pieces]]] = {
+    "ndjson": (NDJSON, _lines),
+    "csv": (Format.CSV.media_type, _csv),
+}

@@ -1,0 +1,69 @@
+"""Plans, orders, uploads and voids: stage 1 over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Request
+
+from app.access.auth import Anyone, Curator, CurrentService
+from app.http.problems import declared
+from app.http.routes.datasets import Name
+from app.http.schemas.base import NO_CONTROL
+from app.http.schemas.orders import OrderBody, PlanBody, PlanReply
+from app.http.schemas.releases import PublishedReply, ReleaseReply
+from app.http.uploads import receive_upload, upload_media
+from app.releases import datasets, releases
+
+router = APIRouter(prefix="/v1", tags=["releases"])
+
+ReleaseId = Annotated[str, Path(max_length=32, pattern=NO_CONTROL, description="The release's id.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Repeat an order with the same key, and it is charged once.",
+    ),
+]
+
+
+@router.post("/datasets/{name}/plans", responses=declared(404))
+def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -> PlanReply:
+    """See what an order would give, for no epsilon and without any data."""
+    domain = datasets.get_domain(service, caller, name)
+    order = body.to_order(domain, max_cells=service.settings.max_cells)
+    return PlanReply.of(order, releases.plan(service, caller, name, order))
+
+
+@router.post("/datasets/{name}/releases", status_code=201, responses=declared(404, 409))
+def order(
+    service: CurrentService, caller: Curator, name: Name, body: OrderBody, idempotency_key: IdempotencyKey = None
+) -> ReleaseReply:
+    """Order a release: its epsilon is charged now, before any row is read."""
+    wanted = body.to_order(datasets.get_domain(service, caller, name))
+    release = releases.order(service, caller, name, wanted, idempotency_key=idempotency_key)
+    return ReleaseReply.of(*releases.get(service, caller, release.id))
+
+
+@router.get("/releases/{release_id}", responses=declared(404))
+def get_release(service: CurrentService, caller: Anyone, release_id: ReleaseId) -> ReleaseReply:
+    """Look at a release; an analyst sees it once it is published."""
+    return ReleaseReply.of(*releases.get(service, caller, release_id))
+
+
+@router.delete("/releases/{release_id}", responses=declared(404, 409))
+def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> ReleaseReply:
+    """Void an order for which no noise was drawn: its epsilon comes back."""
+    return ReleaseReply.of(releases.void(service, caller, release_id), None)
+
+
+@router.put(
+    "/releases/{release_id}/records",
+    responses=declared(400, 404, 409, 413, 415),
+    openapi_extra={"requestBody": {"required": True, "content": upload_media()}},
+)
+async def upload(request: Request, service: CurrentService, caller: Curator, release_id: ReleaseId) -> PublishedReply:
+    """Upload the rows: they become a noisy histogram and are gone. A try that fails before noise is drawn is free."""
+    return PublishedReply.after(await receive_upload(request, service, caller, release_id))

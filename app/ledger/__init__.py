@@ -1,0 +1,1 @@
+"""The epsilon ledger in the database: book, replay, verification, history and the witness file."""

@@ -1,0 +1,110 @@
+"""Verifying everything that is on record: the whole chain from its first entry, every synopsis, and the witness.
+
+The walk starts anew each time and trusts nothing that the process remembers. It reads batch by batch, each in a short
+transaction, and holds one synopsis at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.errors import CorruptSynopsis, LedgerBroken, NotReady
+from app.ledger.book import Book, holds
+from app.ledger.replay import stored_after
+from app.releases import datasets, releases
+from app.releases.orders import ReleaseOrder
+from app.service import Service
+from core.checkpoint import Checkpoint, carry_on
+from core.errors import CoreError
+from core.ledger.books import ReleaseRecord
+from core.ledger.chain import Kind, LedgerEntry, Stored, Verification, Walk
+from core.synopsis import Synopsis
+
+_STEP = 100  # entries between two checkpoints
+
+
+def verify_all(service: Service, checkpoint: Checkpoint = carry_on) -> Verification:
+    """Walk the whole chain, check every synopsis, then compare with the witness."""
+    outcome = None
+    for step in verify_steps(service, every=_STEP):
+        outcome = step
+        checkpoint()
+    assert outcome is not None  # noqa: S101 - a walk ends with its outcome
+    return outcome
+
+
+def verify_steps(service: Service, *, every: int | None) -> Iterator[Verification]:
+    """The same, telling how far it got after each `every` entries; the last step is the outcome."""
+    # The witness is read first: entries that are committed meanwhile only make the ledger longer.
+    witnessed = service.witness.head()
+    walk = Walk()
+    reason = None
+    for stored in _rows(service):
+        reason = walk.step(stored)
+        if reason is None and stored is not None and stored.entry.kind is Kind.PUBLISH:
+            reason = _synopsis_fault(service, walk, stored.entry)
+            if reason is not None:
+                yield _ended(service, _before(walk, stored.entry, reason))
+                return
+        if reason is not None:
+            break
+        if every is not None and walk.head.seq % every == 0:
+            yield walk.standing()
+    outcome = walk.standing(reason)
+    if outcome.valid:
+        with service.database.read_only() as tx:
+            agrees = holds(tx, witnessed)
+        if not agrees:
+            reason = "The ledger does not hold the entry that the witness file saw."
+            outcome = Verification(outcome.entries, outcome.head, first_bad=witnessed.seq, reason=reason)
+    yield _ended(service, outcome)
+
+
+def _ended(service: Service, outcome: Verification) -> Verification:
+    service.replay.report(outcome)
+    return outcome
+
+
+def _before(walk: Walk, entry: LedgerEntry, reason: str) -> Verification:
+    """The entry itself is bound, and what it names is not there as it should be."""
+    return Verification(entries=entry.seq - 1, head=walk.head, first_bad=entry.seq, reason=reason)
+
+
+def _rows(service: Service) -> Iterator[Stored | None]:
+    """Every stored row, oldest first."""
+    after = 0
+    while True:
+        with service.database.read_only() as tx:
+            batch = stored_after(tx, after)
+        yield from (stored for _, stored in batch)
+        if not batch:
+            return
+        after = batch[-1][0]
+
+
+def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str | None:
+    """Why the synopsis of a publish is not the one that was paid for; None where it is."""
+    release, record = str(publish.release), walk.books.releases[str(publish.release)]
+    with service.database.read_only() as tx:
+        book = Book(tx, service)
+        try:
+            synopsis = releases.stored_synopsis(book, release, str(publish.detail["digest"]))
+        except CorruptSynopsis as error:
+            return str(error)
+        try:
+            charge = book.charge(record)
+        except LedgerBroken as error:
+            return error.outcome.reason
+    try:
+        return None if _as_ordered(synopsis, release, record, charge) else _OTHER_TERMS
+    except (CoreError, KeyError, NotReady, TypeError, ValueError):
+        return "The terms of the release cannot be read from its charge and its dataset's first grant."
+
+
+_OTHER_TERMS = "The synopsis says another release, dataset, epsilon or domain than its charge and grant."
+
+
+def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge: LedgerEntry) -> bool:
+    domain = datasets.domain_of(record.account).select(ReleaseOrder.from_json(charge.detail["order"]).attributes)
+    ordered = (release, record.account.name, charge.epsilon, domain)
+    return (synopsis.release, synopsis.dataset, synopsis.epsilon, synopsis.domain) == ordered

@@ -1,0 +1,62 @@
+"""Whether the service can do its work: database, migrations, witness, and folders that can be written to.
+
+The answer comes within seconds, also while every thread and every connection waits for something: the check runs in
+threads of its own, and a check that takes too long is left behind and counts as a failure.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from threading import BoundedSemaphore
+
+import anyio
+from anyio import to_thread
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.errors import LedgerBroken, NotReady
+from app.ledger.book import agrees_with_witness
+from app.operations.startup import unwritable_folder
+from app.service import Service
+from app.storage.database import WAIT_SECONDS
+
+_PATIENCE = WAIT_SECONDS + 1.0  # seconds; enough for the pool to say that it is used up
+_THREADS = anyio.CapacityLimiter(40)  # apart from those of requests, which may all be waiting
+_AT_WORK = BoundedSemaphore(4)  # checks at once, held until a check ends: a disk that hangs holds no more threads
+
+
+async def require_ready(service: Service) -> None:
+    """Return if the service can do its work; NotReady with a sentence otherwise."""
+    with anyio.move_on_after(_PATIENCE):
+        await to_thread.run_sync(partial(_check_in_turn, service), abandon_on_cancel=True, limiter=_THREADS)
+        return
+    raise NotReady("The database or the witness does not answer: a lock is held, or the disk hangs.")
+
+
+def _check_in_turn(service: Service) -> None:
+    if not _AT_WORK.acquire(timeout=_PATIENCE):
+        return  # nobody waits for this any more
+    try:
+        _check(service)
+    finally:
+        _AT_WORK.release()
+
+
+def _check(service: Service) -> None:
+    setting = unwritable_folder(service.settings)
+    unwritable = f"The folder of {setting} cannot be written to, or its disk is full." if setting else None
+    try:
+        pending = service.database.pending_migrations()
+        witnessed = pending or agrees_with_witness(service)
+    except PoolTimeout:
+        raise NotReady("Every connection to the database is in use.") from None
+    except SQLAlchemyError:
+        raise NotReady(unwritable or "The database is not reached, or it is locked.") from None
+    if pending:
+        raise NotReady("The database is not migrated: run 'rugnik migrate'.")
+    if unwritable:
+        raise NotReady(unwritable)
+    if not witnessed:
+        raise NotReady("The witness file cannot be written, or saw another ledger than this one.")
+    if service.replay.fault is not None:
+        raise LedgerBroken(service.replay.fault)

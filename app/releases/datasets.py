@@ -1,0 +1,186 @@
+"""Datasets: register one with its first grant, raise its budget, close it for good, look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from sqlalchemy import select
+
+from app.access.auth import Principal, Role
+from app.access.quotas import require_room_for_dataset
+from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound, NotReady
+from app.ledger.book import Book, OpenBook, Standing, State, open_book, read_book
+from app.service import Service
+from app.storage.tables import datasets
+from core.budget import Budget, Epsilon
+from core.domain.domain import Attribute, Domain
+from core.errors import CoreError, InvalidEpsilon
+from core.ledger.books import Account
+from core.ledger.chain import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A population: public schema, budget, and where its releases stand. Never its rows."""
+
+    name: str
+    description: str
+    domain: Domain
+    closed: bool
+    budget: Budget
+    releases: Mapping[str, Standing]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A population without its releases one by one: cheap, however many there are."""
+
+    name: str
+    description: str
+    domain: Domain
+    closed: bool
+    budget: Budget
+    drawn: Epsilon
+
+    @property
+    def ordered(self) -> Epsilon:
+        """Epsilon of open orders: nothing was drawn for them, and a void gives it back."""
+        return self.budget.spent - self.drawn
+
+
+def register(
+    service: Service, caller: Principal, *, name: str, description: str, domain: Domain, budget: Epsilon
+) -> Dataset:
+    """A new population with its first grant. A name is taken for ever."""
+    if not caller.may_see(name):
+        raise NotAllowed("This key is limited to other datasets.")
+    with open_book(service) as book:
+        if book.account(name) is not None:
+            raise NameTaken
+        require_room_for_dataset(book)
+        # Bounds as text: the ledger holds no floats, so that any language can check its hashes.
+        bounds = [[a.name, repr(a.lower), repr(a.upper)] for a in domain.attributes]
+        detail = {"reason": "registration", "domain": bounds, "description": description}
+        _grant(service, book, caller, dataset=name, epsilon=budget, detail=detail)
+    return get(service, caller, name)
+
+
+def grant(service: Service, caller: Principal, name: str, *, epsilon: Epsilon, reason: str) -> Dataset:
+    """Raise a budget, on the record."""
+    with open_book(service) as book:
+        _account(book, caller, name)
+        book.require_open(name)
+        _grant(service, book, caller, dataset=name, epsilon=epsilon, detail={"reason": reason})
+    return get(service, caller, name)
+
+
+def close(service: Service, caller: Principal, name: str) -> Dataset:
+    """No more grants, orders or uploads, ever."""
+    with open_book(service) as book:
+        _account(book, caller, name)
+        book.require_open(name)
+        book.append(Kind.CLOSE, dataset=name, actor=caller.actor, detail={})
+    return get(service, caller, name)
+
+
+def get(service: Service, caller: Principal, name: str) -> Dataset:
+    """One dataset, as this caller may see it."""
+    with read_book(service) as book:
+        return load(book, caller, name)
+
+
+def get_domain(service: Service, caller: Principal, name: str) -> Domain:
+    """The public bounds of a dataset, without its releases."""
+    with read_book(service) as book:
+        return load_domain(book, caller, name)
+
+
+def load_domain(book: Book, caller: Principal, name: str) -> Domain:
+    """The same inside a transaction."""
+    return domain_of(_account(book, caller, name))
+
+
+def list_all(service: Service, caller: Principal, *, after: str = "", limit: int | None = None) -> list[Dataset]:
+    """The datasets this caller may see, by name: those after a name, so many at most."""
+    with read_book(service) as book:
+        names = (name for name in book.datasets() if name > after and caller.may_see(name))
+        return [load(book, caller, name) for name in islice(names, limit)]
+
+
+def summaries(book: Book, caller: Principal) -> list[Summary]:
+    """Every dataset this caller may see, by name, without the releases."""
+    return [summary(book, caller, name) for name in book.datasets() if caller.may_see(name)]
+
+
+def summary(book: Book, caller: Principal, name: str) -> Summary:
+    """One dataset without its releases."""
+    account = _account(book, caller, name)
+    with book.replay.reading():
+        budget, drawn = account.budget, Epsilon(account.spent_on_drawn)
+    return Summary(
+        name=name,
+        description=_description(book, account),
+        domain=domain_of(account),
+        closed=account.closed,
+        budget=budget,
+        drawn=drawn,
+    )
+
+
+def load(book: Book, caller: Principal, name: str) -> Dataset:
+    """One dataset inside a transaction; NotFound where it is missing or none of this caller's business."""
+    account = _account(book, caller, name)
+    standings = book.standings(name)
+    if caller.role is Role.ANALYST:
+        standings = {release: found for release, found in standings.items() if found.state is State.PUBLISHED}
+    return Dataset(
+        name=name,
+        description=_description(book, account),
+        domain=domain_of(account),
+        closed=account.closed,
+        budget=book.budget(name),
+        releases=standings,
+    )
+
+
+def domain_of(account: Account) -> Domain:
+    """The public bounds as the registration put them on record, exactly: a float's text gives the same float."""
+    try:
+        bounds = account.registration["domain"]
+        return Domain(tuple(Attribute(name, float(lower), float(upper)) for name, lower, upper in bounds))
+    except (CoreError, KeyError, TypeError, ValueError):
+        raise NotReady(f"The first grant of dataset {account.name} holds no domain that can be read.") from None
+
+
+def _account(book: Book, caller: Principal, name: str) -> Account:
+    account = book.account(name)
+    if account is None or not caller.may_see(name):
+        raise NotFound("There is no dataset of this name.")
+    return account
+
+
+def _description(book: Book, account: Account) -> str:
+    """On record since version 0.2; those of older datasets are in a table of their own, for people to read."""
+    if "description" in account.registration:
+        return str(account.registration["description"])
+    query = select(datasets.c.description).where(datasets.c.name == account.name)
+    return book.tx.execute(query).scalar_one_or_none() or ""
+
+
+def _grant(
+    service: Service,
+    book: OpenBook,
+    caller: Principal,
+    *,
+    dataset: str,
+    epsilon: Epsilon,
+    detail: Mapping[str, object],
+) -> None:
+    if not epsilon:
+        raise InvalidEpsilon("A grant is above 0.")
+    cap = service.settings.budget_cap
+    if book.budget(dataset).granted + epsilon > cap:
+        raise BudgetTooLarge(limit=cap)
+    book.append(Kind.GRANT, dataset=dataset, actor=caller.actor, epsilon=epsilon, detail=detail)

@@ -1,0 +1,175 @@
+"""The database: an engine, transaction() for writing and read_only() for reading, on SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as WaitedTooLong
+
+import migrations
+from app.errors import CannotStart
+from app.storage.turns import Turns
+
+# Connections of one worker to PostgreSQL: kept, and more while many requests are at work.
+POOL_SIZE = 10
+POOL_OVERFLOW = 20
+# SQLite's connections cost a file or two: more than there are threads for requests, so that none waits for another's.
+_SQLITE_OVERFLOW = 40
+# Seconds that a request waits for a connection, and then for a lock, before it is answered 503. Sixty-four orders at
+# once are through in about two seconds on two busy cores.
+WAIT_SECONDS = 5
+_ASK_AGAIN = 0.002  # seconds
+
+
+class Database:
+    """One engine and its two kinds of transaction.
+
+    A use case opens exactly one `transaction()` and leaves it before its reply exists: FastAPI runs the code after a
+    dependency's `yield` once the reply has gone, so a commit there could fail unseen.
+    """
+
+    def __init__(self, url: str | URL) -> None:
+        self.url = make_url(url)
+        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgres_engine(self.url)
+        self._writers = Turns()
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether this is the embedded database."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the embedded database lies."""
+        return Path(self.url.database or "").resolve().parent if self.is_sqlite else None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """All of the block, durably, or none of it. On SQLite the writer's lock is taken at once."""
+        with (
+            self._turn(),
+            self.engine.connect().execution_options(rugnik_writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """On SQLite, the writers of this process in order of arrival: SQLite itself serves them in any order."""
+        if not self.is_sqlite:
+            yield
+            return
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._writers.taken(WAIT_SECONDS))
+            except TimeoutError:
+                raise WaitedTooLong("The writers before this one took too long.") from None
+            yield
+
+    @contextmanager
+    def read_only(self) -> Iterator[Connection]:
+        """One consistent view; nothing is kept."""
+        with self.engine.connect() as connection, connection.begin() as transaction:
+            yield connection
+            transaction.rollback()
+
+    def migrate(self) -> None:
+        """Bring the schema to this version of rugnik."""
+        with self.engine.connect().execution_options(rugnik_writes=True) as connection:
+            config = alembic_config()
+            config.attributes["connection"] = connection
+            try:
+                command.upgrade(config, "head")
+            except CommandError:
+                raise CannotStart(
+                    "The database was made by another version of rugnik; run that one, or a newer one."
+                ) from None
+
+    def pending_migrations(self) -> bool:
+        """Whether the schema is not the one this version of rugnik was written for."""
+        with self.engine.connect() as connection:
+            heads = set(MigrationContext.configure(connection).get_current_heads())
+        return heads != set(ScriptDirectory.from_config(alembic_config()).get_heads())
+
+    def dispose(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+def alembic_config() -> Config:
+    """Alembic, configured in code: the scripts lie in the `migrations` package, in a checkout and in a wheel."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    # isolation_level None: the driver begins nothing by itself, `_begin` does.
+    engine = create_engine(
+        url,
+        pool_size=POOL_SIZE,
+        max_overflow=_SQLITE_OVERFLOW,
+        pool_timeout=WAIT_SECONDS,
+        connect_args={"timeout": WAIT_SECONDS, "isolation_level": None, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "trusted_schema=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("rugnik_writes", False)
+        if writes:
+            _begin_writing(connection)
+        else:
+            connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def _begin_writing(connection: Connection) -> None:
+    """Take SQLite's writer's lock, asking often: its own way of waiting asks ten times a second, and workers starve."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            except OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_ASK_AGAIN)
+            else:
+                return
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")
+
+
+def _postgres_engine(url: URL) -> Engine:
+    return create_engine(
+        url,
+        pool_pre_ping=True,
+        isolation_level="READ COMMITTED",  # whatever the default of the server is
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_OVERFLOW,
+        pool_timeout=WAIT_SECONDS,
+        connect_args={
+            "connect_timeout": 10,  # seconds; a host that swallows packets would otherwise hold a request for minutes
+            "options": f"-c lock_timeout={WAIT_SECONDS}s -c statement_timeout=60s -c synchronous_commit=on",
+        },
+    )

@@ -1,0 +1,236 @@
+"""What the noise leaves certain of a clustering: intervals and regions of centres, stability, noise and merges.
+
+*By the noise.* A centre's region is the cells nearest to it. The mean of the gridded rows in a region is a ratio of
+noisy sums, and `ratio_intervals` covers it at its level. (For a region that was fixed beforehand. This one follows from
+the same counts, which costs little: see the coverage that is measured.) Of a thresholded synopsis, whose listed cells
+were chosen for their noise, the bounds of `core.intervals.listed` serve instead, and the mean is that of all rows in
+the region, listed or not.
+
+*By the model.* Each sample of the posterior is a set of rows that may be behind the counts. Lloyd on them, from the
+answer's centres, tells where those rows would have the centre. The root mean square of the way from the answer's
+centre is its standard error, and the interval reaches STRETCH normal radii of it: no model is true to the letter.
+
+An answer's interval is the union of both. Without samples of a posterior there is no second part. Then a centre may lie
+elsewhere than the mean of its region's noisy counts: `projected` and `thresholded` leave out counts that look like
+noise, and `thresholded` moves centres within their cells. There the interval is the union of the first part and of the
+same interval moved along with the centre, so that it reaches as far beyond the centre as noise reaches. (Up to the
+domain's bounds. And with no noise to speak of, one end is the mean of the region, the other the centre.)
+
+What an interval covers at its level (bench/coverage.py; 95 % and more of the time):
+
+- the mean of the gridded rows in the region: the first part alone does that;
+- the mean of the rows nearest to the centre, seen to hold on planned grids, with data of the model's kind and others.
+  Where rows heap up inside a cell, at a bound say, or clusters are no wider than cells, add the `discretisation`;
+- where there are clusters to be found, the centre to which Lloyd on the rows would go from the answer's. Rows that form
+  no clusters (a ring, a cloud) can be cut in many ways, nearly as good as one another; there Lloyd on the rows leaves
+  these intervals more often than the level says, and no interval around one cut could tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from core.budget import Epsilon
+from core.checkpoint import Checkpoint, carry_on
+from core.clustering.kmeans import lloyd, nearest
+from core.clustering.methods import Placed, block_means, block_numbers, labels_of, weights_of
+from core.clustering.posterior import Draws
+from core.domain.domain import Domain
+from core.intervals.listed import ListedCells
+from core.intervals.ratios import Ends, Ratio, ratio_intervals
+from core.intervals.uncertainty import Floats
+from core.mechanisms.discrete_laplace import standard_deviation
+from core.queries.estimates import axis_centres
+from core.queries.size import expected_rows
+from core.randomness import seeded
+from core.synopsis import Synopsis
+
+STRETCH = 2.0
+_REDRAWS, _AT_ONCE = 8, 2**20
+_OFTEN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two clusters, by number, and the share of samples whose own best clustering has one centre for both."""
+
+    clusters: tuple[int, int]
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certainty:
+    """For each centre its standard error along each axis of [-1, 1]^d and the probability that it is only noise.
+
+    Only noise is a cluster with fewer rows than noise alone would show in its region in one case of twenty, or with
+    less than a quarter of an even share where that is the smaller, or with none. Without samples of a posterior there
+    is neither, and no merges.
+    """
+
+    errors: Floats | None
+    noise: tuple[float | None, ...]
+    merges: tuple[Merge, ...]
+    stability: float
+
+
+def certainty(synopsis: Synopsis, placed: Placed, *, seed: int, checkpoint: Checkpoint = carry_on) -> Certainty:
+    """From samples of the posterior where there are some, else from noise added once more."""
+    centres, draws = placed.centres, placed.draws
+    if draws is None:
+        return Certainty(None, (None,) * len(centres), (), _shaken(synopsis, placed, seed, checkpoint))
+    starts = np.repeat(centres[None], len(draws.counts), axis=0)
+    moved = lloyd(draws.places, draws.counts, starts, checkpoint=checkpoint)
+    return Certainty(
+        errors=np.sqrt(np.square(moved - centres).mean(axis=0)),
+        noise=tuple(_noise(synopsis, placed, draws)),
+        merges=_merges(centres, _own_clusterings(draws, moved, checkpoint)),
+        stability=_stays(placed, moved),
+    )
+
+
+def centre_intervals(
+    synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, alphas: Sequence[float]
+) -> list[list[list[Ends]]]:
+    """(low, high) for each alpha, centre and attribute, in its own units; the module's docstring says of what."""
+    if synopsis.cells is not None:
+        return [_listed_intervals(ListedCells(synopsis), placed, labels, alpha) for alpha in alphas]
+    domain, k = synopsis.domain, len(placed.centres)
+    bounds = [(attribute.lower, attribute.upper) for attribute in domain.attributes]
+    slabs = [_slabs(synopsis, placed, labels, x) for x in range(len(bounds))]
+    ratios = [slabs[x][i] for i in range(k) for x in range(len(bounds))]
+    own = domain.from_unit(placed.centres)
+    intervals = []
+    for alpha, exact in zip(alphas, ratio_intervals(synopsis.histogram_epsilon, ratios, alphas), strict=True):
+        low, high = np.reshape(exact, (k, len(bounds), 2)).transpose(2, 0, 1)
+        if errors is None:
+            means = np.array([ratio.value for ratio in ratios]).reshape(own.shape)
+            joined = _moved(low, high, means, own)
+        else:
+            reach = STRETCH * float(-ndtri(alpha / 2)) * errors * domain.width / 2
+            joined = np.minimum(low, own - reach), np.maximum(high, own + reach)
+        intervals.append(_clipped(*joined, domain))
+    return intervals
+
+
+def _moved(low: Floats, high: Floats, means: Floats, centres: Floats) -> tuple[Floats, Floats]:
+    """The union of the intervals of means and of the same intervals moved along to the centres, where they differ."""
+    by = centres - means
+    return low + np.minimum(by, 0.0), high + np.maximum(by, 0.0)
+
+
+def _clipped(low: Floats, high: Floats, domain: Domain) -> list[list[Ends]]:
+    """For each centre and attribute both ends, within the domain."""
+    upper = np.array([attribute.upper for attribute in domain.attributes])
+    ends = np.clip(np.stack([low, high], axis=2), domain.lower[:, None], upper[:, None])
+    return [[(a, b) for a, b in centre] for centre in ends.tolist()]
+
+
+def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: int) -> list[Ratio]:
+    """The mean of each region along one axis, from the sums of its cells in each slab across it."""
+    grid, attribute, k = synopsis.grid, synopsis.domain.attributes[axis], len(placed.centres)
+    m = grid.cells_per_axis
+    slab = np.arange(grid.cell_count) // m ** (grid.dimensions - 1 - axis) % m + m * labels
+    counts = np.bincount(slab, weights=placed.counts, minlength=k * m).astype(np.float64).reshape(k, m)
+    times = np.bincount(slab, minlength=k * m).astype(np.float64).reshape(k, m)
+    places, bounds = axis_centres(synopsis, axis), (attribute.lower, attribute.upper)
+    return [Ratio(c[t > 0], t[t > 0], places[t > 0], bounds) for c, t in zip(counts, times, strict=True)]
+
+
+def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.int64], alpha: float) -> list[list[Ends]]:
+    """For the mean of all rows in a region, listed or not, of a thresholded synopsis.
+
+    With v from 0 at an attribute's lower bound to 1 at its upper one, a region of n rows has sums S of v and n - S of
+    1 - v. Both are at least what listed cells are certain to hold, and n is at most all rows less what the other
+    regions are certain to hold: four statements, a quarter of the error each.
+    """
+    domain, each, k = listed.synopsis.domain, alpha / 4, len(placed.centres)
+    if not len(listed.counts):
+        return [[(attribute.lower, attribute.upper) for attribute in domain.attributes]] * k
+    heights, rows = (placed.cells + 1.0) / 2.0, listed.most_rows(each)
+    low, high, means = (np.empty((k, domain.dimensions)) for _ in range(3))
+    for i in range(k):
+        inside = (labels == i).astype(np.float64)
+        most = max(1.0, rows - float(listed.least(1.0 - inside[None], alpha=each)[0]))
+        low[i] = listed.least((inside[:, None] * heights).T, alpha=each) / most
+        high[i] = 1.0 - listed.least((inside[:, None] * (1.0 - heights)).T, alpha=each) / most
+        weights = inside * placed.counts
+        means[i] = weights @ heights / weights.sum() if weights.any() else 0.5
+    # A mean of listed cells that contradicts the bounds is held all the same.
+    low, high = np.clip(np.minimum(low, means), 0.0, 1.0), np.clip(np.maximum(high, means), 0.0, 1.0)
+    centres = domain.from_unit(placed.centres)
+    own = [domain.lower + side * domain.width for side in (low, high, means)]
+    return _clipped(*_moved(own[0], own[1], own[2], centres), domain)
+
+
+def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:
+    """The rows below which a region of so many cells counts as only noise."""
+    reach = float(ndtri(0.95)) * standard_deviation(synopsis.histogram_epsilon) * np.sqrt(cells)
+    floor: Floats = np.maximum(np.minimum(reach, expected_rows(synopsis) / (4 * k)), 1.0)
+    return floor
+
+
+def _noise(synopsis: Synopsis, placed: Placed, draws: Draws) -> list[float]:
+    """The share of samples in which a region has fewer rows than its floor."""
+    k = len(placed.centres)
+    labels = labels_of(placed.cells, placed.centres)
+    floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))
+    return [float((draws.counts[:, labels == i].sum(axis=1) < floor[i]).mean()) for i in range(k)]
+
+
+def _own_clusterings(draws: Draws, moved: Floats, checkpoint: Checkpoint) -> Floats:
+    """Of each sample the better of two clusterings: from the answer's centres, and from its own components."""
+    other = lloyd(draws.places, draws.counts, draws.mu, checkpoint=checkpoint)
+    squares = [(nearest(draws.places, run)[1] * draws.counts).sum(axis=1) for run in (moved, other)]
+    return np.where((squares[1] < squares[0])[:, None, None], other, moved)
+
+
+def _merges(centres: Floats, own: Floats) -> tuple[Merge, ...]:
+    """Pairs of centres that lie nearest to the same centre of a sample, in at least one sample of ten."""
+    k = len(centres)
+    labels = nearest(centres, own)[0]
+    shares = {(i, j): float((labels[:, i] == labels[:, j]).mean()) for i in range(k) for j in range(i + 1, k)}
+    often = sorted(((share, pair) for pair, share in shares.items() if share >= _OFTEN), key=lambda s: (-s[0], s[1]))
+    return tuple(Merge(clusters=pair, probability=share) for share, pair in often)
+
+
+def _stays(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = None) -> float:
+    """The share of rows whose centre has the same number before and after; by blocks of cells where there are many."""
+    heavy = placed.weights > 0.0
+    points, weights = placed.cells[heavy], placed.weights[heavy]
+    if blocks is not None:
+        points, weights = block_means(placed.cells, placed.weights, blocks)
+    before, after = nearest(points, placed.centres[None])[0], nearest(points, moved)[0]
+    return float(((before == after) * weights).sum() / (len(moved) * weights.sum()))
+
+
+def _shaken(synopsis: Synopsis, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
+    """The share of rows that stay in their cluster when noise of the same law is added once more."""
+    cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
+    blocks = block_numbers(synopsis, int(np.count_nonzero(placed.weights)))
+    moved, at_once = [], max(1, _AT_ONCE // len(cells))
+    for start in range(0, _REDRAWS, at_once):
+        checkpoint()
+        size = (min(at_once, _REDRAWS - start), len(cells))
+        noisy = (counts + _public_noise(synopsis.histogram_epsilon, size, rng)).astype(np.float64)
+        weights = weights_of(synopsis, placed.choice.method, noisy)
+        if blocks is None:
+            heavy = weights.any(axis=0)
+            centres = np.repeat(placed.centres[None], len(weights), axis=0)
+            moved.append(lloyd(cells[heavy], weights[:, heavy], centres, checkpoint=checkpoint))
+            continue
+        for some in weights:
+            points, masses = block_means(cells, some, blocks)
+            moved.append(lloyd(points, masses, placed.centres[None], checkpoint=checkpoint))
+    return _stays(placed, np.concatenate(moved), blocks)
+
+
+def _public_noise(epsilon: Epsilon, size: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Noise of the released law from a public seed: it protects nobody, it only shows what noise can do."""
+    p = -np.expm1(-float(epsilon))
+    noise: NDArray[np.int64] = rng.geometric(p, size) - rng.geometric(p, size)
+    return noise

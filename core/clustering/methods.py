@@ -1,0 +1,249 @@
+"""Four ways to place k centres on a synopsis, and which of them serves a question. None looks at rows: there are none.
+
+- `posterior`: k-means on the posterior mean of the counts under a mixture model (core.clustering.posterior), unless the
+  counts themselves speak clearly against where it leads; then `projected`.
+- `projected`: k-means on the nearest non-negative counts with the same sum.
+- `thresholded`: k-means on the cells that reach a threshold which few empty cells reach. Made for four and more
+  dimensions, where nearly all cells are empty and their noise together would outweigh the rows.
+- `lloyd`: the paper's. Weighted Lloyd on counts clipped at zero, ten starts at random cells, and the best run by the
+  noisy objective, since a release allows nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.checkpoint import Checkpoint, carry_on
+from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
+from core.clustering.posterior import Draws, by_cell, posterior
+from core.clustering.subcell import within_cells
+from core.intervals.uncertainty import Floats
+from core.mechanisms.discrete_laplace import standard_deviation
+from core.mechanisms.survivors import least_threshold
+from core.plan import THRESHOLDED_DIMENSIONS
+from core.queries.denoise import nonnegative
+from core.queries.size import expected_rows
+from core.randomness import seeded
+from core.synopsis import Synopsis
+
+_WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
+_REFINED = 4
+# Beyond so many cells k-means runs on blocks of them, and a few steps on the cells finish it.
+MOST_POINTS, _FINISHING_STEPS = 2**15, 4
+# N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
+_ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
+LLOYD_STARTS = 10
+# What the posterior was made for, and has the time for: three seconds on one core, whatever is asked.
+_MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 5000, 2**16, 2**15
+
+
+class Method(StrEnum):
+    """How centres are placed."""
+
+    POSTERIOR = "posterior"
+    PROJECTED = "projected"
+    THRESHOLDED = "thresholded"
+    LLOYD = "lloyd"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The method that serves a question, and why in a sentence."""
+
+    method: Method
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Centres in [-1, 1]^d, the largest first, on cells at their places with noisy counts and with weights.
+
+    Of a thresholded synopsis the cells are the listed ones. Of the posterior there are samples as well.
+    """
+
+    choice: Choice
+    cells: Floats
+    counts: Floats
+    centres: Floats
+    weights: Floats
+    inertia: float
+    draws: Draws | None = None
+
+
+def choose(synopsis: Synopsis, k: int, asked: Method) -> Choice:
+    """The method asked for, or the one that serves synopses which the posterior was not made for."""
+    if asked is not Method.POSTERIOR:
+        return Choice(asked, "This method was asked for.")
+    grid = synopsis.grid
+    cells = grid.cell_count
+    if synopsis.cells is not None:
+        return Choice(Method.THRESHOLDED, "Of this release only the cells that reach its threshold are known.")
+    if grid.dimensions >= THRESHOLDED_DIMENSIONS:
+        return Choice(
+            Method.THRESHOLDED, "From four attributes on, few cells hold rows: those that stand out are clustered."
+        )
+    limits = (
+        (grid.cells_per_axis < 2, "a grid of a single cell leaves nothing to model"),
+        (k > _MOST_CLUSTERS, f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"),
+        (
+            cells > _MOST_CELLS or cells * 2**grid.dimensions > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT,
+            f"{cells:,} cells in {grid.dimensions} dimensions with {k} clusters take more time than it has",
+        ),
+    )
+    for beyond, why in limits:
+        if beyond:
+            return Choice(Method.PROJECTED, f"Projected counts serve instead of the posterior: {why}.")
+    return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
+
+
+def place(synopsis: Synopsis, k: int, asked: Method, *, seed: int, checkpoint: Checkpoint = carry_on) -> Placed:
+    """k centres by the method asked for, or by the one that serves instead; the same again for the same seed."""
+    choice = choose(synopsis, k, asked)
+    if choice.method is not Method.POSTERIOR:
+        return _by_counts(synopsis, k, choice, seed, checkpoint)
+    found = _by_posterior(synopsis, k, choice, seed, checkpoint)
+    if _signal(synopsis, k) < _ENOUGH_TO_JUDGE:
+        return found
+    contradicted = Choice(Method.PROJECTED, "Projected counts serve: the counts contradict the model's centres.")
+    other = _by_counts(synopsis, k, contradicted, seed, checkpoint)
+    return other if _doubt(synopsis, found.centres, other.centres) > _CONTRADICTION else found
+
+
+def _doubt(synopsis: Synopsis, centres: Floats, others: Floats) -> float:
+    """By how many standard deviations of its noise the raw objective prefers the others.
+
+    For given centres the weighted squares of the raw counts are an unbiased estimate of those of the gridded rows, and
+    the law of their noise is known. The others were fitted to these very counts, so that they are ahead by one or so
+    even where they are worse; with little signal this says nothing, with much of it model and counts should agree.
+    """
+    squares = nearest(synopsis.grid.centres(), np.stack([centres, others]))[1]
+    ahead = squares[0] - squares[1]
+    noise = standard_deviation(synopsis.histogram_epsilon) * float(np.sqrt(np.square(ahead).sum()))
+    return float((synopsis.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
+
+
+def _signal(synopsis: Synopsis, k: int) -> float:
+    """N epsilon / K."""
+    return expected_rows(synopsis) * float(synopsis.histogram_epsilon) / k
+
+
+def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
+    cells, counts = cells_of(synopsis)
+    rng = seeded(seed)
+    weights = weights_of(synopsis, choice.method, counts)
+    if choice.method is not Method.LLOYD:
+        heavy = weights > 0.0
+        blocks = block_numbers(synopsis, int(np.count_nonzero(heavy)))
+        points, masses = (cells, weights) if blocks is None else block_means(cells, weights, blocks)
+        many = restarts(points, masses, k)
+        found = kmeans(points, masses, k, restarts=many, rng=rng, checkpoint=checkpoint)
+        steps = 0 if blocks is None else _FINISHING_STEPS
+        finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps, checkpoint=checkpoint)
+        centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
+        if choice.method is Method.THRESHOLDED:
+            centres = within_cells(synopsis, centres, labels_of(cells, centres))
+        return Placed(choice, cells, counts, centres, weights, inertia)
+    starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
+    centres, inertia = _best(cells, weights, lloyd(cells, weights, starts, checkpoint=checkpoint), checkpoint)
+    return Placed(choice, cells, counts, centres, weights, inertia)
+
+
+def block_numbers(synopsis: Synopsis, heavy: int) -> NDArray[np.int64] | None:
+    """The block that each cell lies in, where so many cells have weight that k-means on them would take too long.
+
+    Blocks have equally many cells on every axis, but for the last ones; None where the cells themselves will do, and of
+    a thresholded synopsis, which has few.
+    """
+    grid = synopsis.grid
+    if heavy <= MOST_POINTS or synopsis.cells is not None:
+        return None
+    per_axis = max(2, int(MOST_POINTS ** (1.0 / grid.dimensions)))
+    places = grid.places(np.arange(grid.cell_count)) // -(-grid.cells_per_axis // per_axis)
+    numbers: NDArray[np.int64] = places @ per_axis ** np.arange(grid.dimensions)
+    return numbers
+
+
+def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The weighted mean place and the weight of every block that has some."""
+    masses = np.bincount(blocks, weights=weights).astype(np.float64)
+    some = masses > 0.0
+    sums = [np.bincount(blocks, weights=weights * cells[:, x])[some] for x in range(cells.shape[1])]
+    return np.stack(sums, axis=1) / masses[some, None], masses[some]
+
+
+def weights_of(synopsis: Synopsis, method: Method, counts: Floats) -> Floats:
+    """What the cells weigh for a method that goes by noisy counts alone: some counts, or a row of them each time."""
+    match method:
+        case Method.LLOYD:
+            return positive(np.maximum(counts, 0.0))
+        case Method.THRESHOLDED:
+            least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
+            kept = np.where(counts >= least, counts, 0.0)
+            none = ~kept.any(axis=-1)
+            if none.any():
+                kept[none] = positive(nonnegative(counts[none].astype(np.int64)))
+            return kept
+    return positive(nonnegative(counts.astype(np.int64)))
+
+
+def positive(weights: Floats) -> Floats:
+    """The weights, or equal ones where all are zero."""
+    return np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
+
+
+def restarts(points: Floats, weights: Floats, k: int) -> int:
+    """10 + k: six times as many lower the inertia by half a percent on average; fewer on large grids."""
+    return int(np.clip(_WORK // (np.count_nonzero(weights) * points.shape[1] * k), 1, 10 + k))
+
+
+def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:
+    """The number of the centre nearest to each cell."""
+    labels: NDArray[np.int64] = nearest(cells, centres[None])[0][0]
+    return labels
+
+
+def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats]:
+    """Centres and noisy counts of all cells, or of the listed ones; of the middle where not one is listed."""
+    if synopsis.cells is not None and not len(synopsis.cells):
+        return np.zeros((1, synopsis.grid.dimensions)), np.zeros(1)
+    return synopsis.grid.centres(synopsis.cells), synopsis.counts.astype(np.float64)
+
+
+def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
+    """Many starts on the cells, each at the mean place of its rows; the best few are finished on the fine grid."""
+    rng, grid = seeded(seed), synopsis.grid
+    found = posterior(synopsis, k, rng=rng, checkpoint=checkpoint)
+    fine = found.fine.centres()
+    shares = by_cell(found.weights[None], grid)[0]
+    weights = shares.sum(axis=1)
+    places = np.stack(
+        [(shares * by_cell(fine[None, :, x], grid)[0]).sum(axis=1) / weights for x in range(grid.dimensions)], axis=1
+    )
+    many = int(np.clip(_WORK // (len(places) * k), 4, 20 + 4 * k))
+    starts = plus_plus(places, weights, k, restarts=many, rng=rng, checkpoint=checkpoint)
+    centres = lloyd(places, weights, starts, checkpoint=checkpoint)
+    order = np.argsort((nearest(places, centres)[1] * weights).sum(axis=1), kind="stable")
+    heavy = found.weights > 1e-9 * found.weights.sum()
+    refined = lloyd(fine[heavy], found.weights[heavy], centres[order[:_REFINED]], checkpoint=checkpoint)
+    best, inertia = _best(fine[heavy], found.weights[heavy], refined, checkpoint)
+    return Placed(choice, *cells_of(synopsis), best, weights, inertia, found.draws)
+
+
+def _best(points: Floats, weights: Floats, runs: Floats, checkpoint: Checkpoint) -> tuple[Floats, float]:
+    """Of several runs the one of least weighted squares: its centres, the heaviest first, and those squares.
+
+    Only a few runs at once where there are many points, so that memory does not grow with the number of runs.
+    """
+    at_once = max(1, IN_MEMORY // len(points))
+    objectives: list[float] = []
+    for start in range(0, len(runs), at_once):
+        checkpoint()
+        distances = nearest(points, runs[start : start + at_once])[1]
+        objectives += (distances * weights).sum(axis=1).tolist()
+    best = int(np.argmin(objectives))
+    sizes = np.bincount(labels_of(points, runs[best]), weights=weights, minlength=runs.shape[1])
+    return runs[best][np.argsort(-sizes, kind="stable")], objectives[best]

@@ -1,0 +1,1 @@
+"""Public attributes, and the grid over them."""

@@ -1,0 +1,1 @@
+"""Confidence intervals that follow from the known noise."""

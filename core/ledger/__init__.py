@@ -1,0 +1,1 @@
+"""The ledger as values: entries, the hash chain, and the balances that follow from them."""

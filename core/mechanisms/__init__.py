@@ -1,0 +1,1 @@
+"""Noise: laws, exact samplers and their privacy loss."""

@@ -1,0 +1,18 @@
+"""A client for rugnik that needs httpx and nothing of the server.
+
+    from rugnik import Client
+
+    with Client("http://127.0.0.1:8000", key) as rugnik:
+        release = rugnik.order("survey", epsilon="0.5", clusters=5)
+        rugnik.upload(release.id, "rows.csv")
+        print(rugnik.clusters(release.id, k=5).to_pandas())
+
+Answers are small frozen objects with the service's JSON in `.raw`; errors are the tree in `rugnik.errors`.
+"""
+
+from rugnik import errors
+from rugnik.client import Client
+from rugnik.errors import Problem, RugnikError
+from rugnik.transport import Retries
+
+__all__ = ["Client", "Problem", "Retries", "RugnikError", "errors"]

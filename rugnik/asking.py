@@ -1,0 +1,132 @@
+"""The analyst's part of the client: questions to a published release. None of them costs epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rugnik.answers import Assignment, Clusters, Count, Counts, Moments, Quantiles, Rows, Scan
+from rugnik.connected import Connected, quoted
+from rugnik.downloads import Target, download
+from rugnik.histograms import Marginal, Synopsis
+
+Range = tuple[float | None, float | None]
+Box = Mapping[str, Range] | Iterable[str]
+
+
+class Asking(Connected):
+    """Stage 2: what is asked of a synopsis, by the id of its release. `level` is 0.95 where it is not given."""
+
+    def count(self, release: str, where: Box = (), *, level: float | None = None, snap: bool = False) -> Count:
+        """Count the rows in a box: `{"age": (30, 50), "income": (None, 2000)}`, or `["age:30..50"]`.
+
+        A range is half-open: (30, 50) holds 30 and not 50, unless 50 is the upper bound of age. With `snap` both ends
+        of each range move to the nearest cell edge, so that the box cuts no cell; `snapped` has those edges.
+        """
+        return Count.of(self._ask(release, "count", where=ranges(where), level=level, snap=snap or None))
+
+    def counts(
+        self, release: str, boxes: Iterable[Box], *, level: float | None = None, simultaneous: bool = False
+    ) -> Counts:
+        """Count the rows in up to 10,000 boxes at once; ranges are half-open, as for `count`."""
+        body = _given(boxes=[ranges(box) for box in boxes], level=level, simultaneous=simultaneous)
+        return Counts.of(self._post(release, "counts", body))
+
+    def marginal(
+        self,
+        release: str,
+        attributes: Sequence[str],
+        *,
+        level: float | None = None,
+        counts: str | None = None,
+        cells: int | None = None,
+    ) -> Marginal:
+        """The histogram of some attributes; `counts` is "raw" or "nonnegative", `cells` the most on an axis."""
+        names = ",".join(attributes)
+        return Marginal.of(self._ask(release, "marginal", attributes=names, level=level, counts=counts, cells=cells))
+
+    def quantiles(
+        self, release: str, attribute: str, q: Sequence[float] = (0.25, 0.5, 0.75), *, level: float | None = None
+    ) -> Quantiles:
+        """Quantiles of one attribute."""
+        return Quantiles.of(self._ask(release, "quantiles", attribute=attribute, q=list(q), level=level))
+
+    def moments(self, release: str, *, level: float | None = None) -> Moments:
+        """Size, means, variances, covariances and correlations."""
+        return Moments.of(self._ask(release, "moments", level=level))
+
+    def clusters(
+        self,
+        release: str,
+        k: int,
+        *,
+        level: float | None = None,
+        seed: int | None = None,
+        method: str | None = None,
+    ) -> Clusters:
+        """k cluster centres with intervals; `method`: one of those in the README, else the service chooses."""
+        return Clusters.of(self._ask(release, "clusters", k=k, level=level, seed=seed, method=method))
+
+    def scan_clusters(self, release: str, low: int, high: int, *, seed: int | None = None) -> Scan:
+        """Inertia and stability for each k from low to high."""
+        return Scan.of(self._ask(release, "clusters/scan", k=f"{low}..{high}", seed=seed))
+
+    def assign(
+        self,
+        release: str,
+        points: Iterable[Sequence[float]],
+        *,
+        k: int,
+        seed: int | None = None,
+        method: str | None = None,
+    ) -> Assignment:
+        """The nearest of k centres for each of your own points, one number per attribute."""
+        body = _given(points=[[float(x) for x in point] for point in points], k=k, seed=seed, method=method)
+        return Assignment.of(self._post(release, "clusters/assign", body))
+
+    def rows(self, release: str, count: int = 1000, *, seed: int | None = None) -> Rows:
+        """Synthetic rows: the same seed gives the same ones."""
+        return Rows.of(self._ask(release, "rows", count=count, seed=seed))
+
+    def download_rows(
+        self,
+        release: str,
+        to: Target,
+        *,
+        count: int = 1000,
+        seed: int | None = None,
+        format: str = "csv",  # noqa: A002 - the name it has in the API
+    ) -> int:
+        """Synthetic rows as a file: csv, parquet or json. The number of bytes written."""
+        params = {"count": count, "seed": seed, "format": format}
+        return download(self._transport, f"/v1/releases/{quoted(release)}/rows", to, params)
+
+    def synopsis(self, release: str, *, level: float | None = None) -> Synopsis:
+        """The whole noisy histogram."""
+        return Synopsis.of(self._ask(release, "synopsis", level=level))
+
+    def download_synopsis(self, release: str, to: Target, *, format: str = "parquet") -> int:  # noqa: A002 - as above
+        """The whole noisy histogram as a file: csv, parquet, arrow or json. The number of bytes written."""
+        return download(self._transport, f"/v1/releases/{quoted(release)}/synopsis", to, {"format": format})
+
+    def _ask(self, release: str, question: str, **params: Any) -> Any:
+        return self._json("GET", f"/v1/releases/{quoted(release)}/{question}", params=params)
+
+    def _post(self, release: str, question: str, body: Mapping[str, Any]) -> Any:
+        """A question that is too long for an address: it changes nothing, so it may be repeated."""
+        return self._json("POST", f"/v1/releases/{quoted(release)}/{question}", repeatable=True, json=body)
+
+
+def ranges(where: Box) -> list[str]:
+    """A box as the service spells it: attribute:lower..upper for [lower, upper), an open end left out."""
+    if not isinstance(where, Mapping):
+        return [where] if isinstance(where, str) else list(where)
+    return [f"{name}:{_end(lower)}..{_end(upper)}" for name, (lower, upper) in where.items()]
+
+
+def _end(bound: float | None) -> str:
+    return "" if bound is None else repr(float(bound))
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,83 @@
+"""The auditor's and the admin's part of the client: the ledger, keys, health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rugnik.connected import Connected, quoted
+from rugnik.downloads import Target, download
+from rugnik.errors import UnexpectedReply
+from rugnik.objects import Head, Health, Key, LedgerEntry, LedgerPage, NewKey, Verification
+from rugnik.transport import decoded
+
+
+class Auditing(Connected):
+    """Where every billionth of epsilon went."""
+
+    def ledger(
+        self, *, dataset: str | None = None, kind: str | None = None, after: int = 0, limit: int = 100
+    ) -> LedgerPage:
+        """One page of entries, newest last."""
+        params = {"dataset": dataset, "kind": kind, "after": after, "limit": limit}
+        return LedgerPage.of(self._json("GET", "/v1/ledger", params=params))
+
+    def ledger_entries(self, *, dataset: str | None = None, kind: str | None = None) -> Iterator[LedgerEntry]:
+        """Every entry, page after page."""
+        after: int | None = 0
+        while after is not None:
+            page = self.ledger(dataset=dataset, kind=kind, after=after, limit=1000)
+            yield from page.entries
+            after = page.next
+
+    def ledger_head(self) -> Head:
+        """The last entry's number and hash."""
+        return Head.of(self._json("GET", "/v1/ledger/head"))
+
+    def verify_ledger(self) -> Verification:
+        """Let the service walk its whole chain: hashes, numbers, balances, and the witness."""
+        return Verification.of(self._json("GET", "/v1/ledger/verify"))
+
+    def verify_ledger_on_record(self, progress: Callable[[Verification], object] | None = None) -> Verification:
+        """The same, and the service records who did and what came of it; `progress` is told of every step."""
+        found: Verification | None = None
+        with self._transport.stream("POST", "/v1/ledger/verifications") as response:
+            for line in response.iter_lines():
+                found = Verification.of(decoded(line.encode()))
+                if progress is not None:
+                    progress(found)
+        if found is None:
+            raise UnexpectedReply("The verification ended without an outcome.")
+        return found
+
+    def export_ledger(self, to: Target, *, format: str | None = None) -> int:  # noqa: A002 - as in the address
+        """The whole ledger as NDJSON, to be verified elsewhere, or as "csv". The number of bytes written."""
+        return download(self._transport, "/v1/ledger/export", to, {"format": format})
+
+
+class Administering(Connected):
+    """Who may do what, and whether the service is well."""
+
+    def issue_key(self, name: str, role: str, *, datasets: Sequence[str] | None = None) -> NewKey:
+        """Issue a key: admin, curator, analyst or auditor. Its secret is in this answer and nowhere else."""
+        body = {"name": name, "role": role} | ({} if datasets is None else {"datasets": list(datasets)})
+        return NewKey.of(self._json("POST", "/v1/keys", json=body))
+
+    def keys(self) -> list[Key]:
+        """Every key ever issued, without secrets."""
+        return [Key.of(found) for found in self._listed("/v1/keys", "keys")]
+
+    def revoke_key(self, key_id: str) -> None:
+        """End a key, by its id. A second time changes nothing, so this is repeated safely."""
+        self._json("DELETE", f"/v1/keys/{quoted(key_id)}", repeatable=True)
+
+    def health(self) -> Health:
+        """Whether the process answers; asked once."""
+        return Health.of(self._json("GET", "/healthz", repeatable=False))
+
+    def ready(self) -> Health:
+        """Whether the service can work; asked once, and NotReady says what is wrong."""
+        return Health.of(self._json("GET", "/readyz", repeatable=False))
+
+    def metrics(self) -> str:
+        """Prometheus text, for an admin key or the metrics key."""
+        return self._transport.send("GET", "/metrics", repeatable=True).text

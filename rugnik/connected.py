@@ -1,0 +1,42 @@
+"""What all parts of the client share: one transport."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from rugnik.errors import UnexpectedReply
+from rugnik.transport import Transport
+
+_PAGE = 100  # entries of a list in one reply
+
+
+class Connected:
+    """Something that speaks to one service."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def _json(self, method: str, path: str, *, repeatable: bool | None = None, **options: Any) -> Any:
+        """A decoded reply; a GET is repeatable by nature."""
+        safe = method == "GET" if repeatable is None else repeatable
+        return self._transport.json(method, path, repeatable=safe, **options)
+
+    def _listed(self, path: str, name: str) -> list[Any]:
+        """The list under one name in a reply and in the pages that follow it."""
+        entries: list[Any] = []
+        after: str | None = None
+        while True:
+            reply = self._json("GET", path, params={"limit": _PAGE, "after": after})
+            listed = reply.get(name) if isinstance(reply, dict) else None
+            if not isinstance(listed, list):
+                raise UnexpectedReply(f"The answer has no list of {name}. Is this rugnik's address?")
+            entries += listed
+            before, after = after, reply.get("next")
+            if after is None or after == before:
+                return entries
+
+
+def quoted(part: str) -> str:
+    """A name as one segment of a path, whatever characters it has."""
+    return quote(part, safe="")

@@ -1,0 +1,214 @@
+"""The curator's part of the client: register, plan, order, upload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from itertools import count
+from typing import Any, TypedDict, Unpack
+from uuid import uuid4
+
+import httpx
+
+from rugnik.bodies import Body, Progress, body_of, compressed, metered
+from rugnik.connected import Connected, quoted
+from rugnik.errors import PREFIX, NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply
+from rugnik.objects import Dataset, Plan, Release
+from rugnik.transport import decoded, may_pass, never_sent
+
+Epsilon = str | int | float | Decimal
+Bounds = Mapping[str, tuple[float, float]] | Iterable[Mapping[str, Any]]
+_SETTLING_SECONDS = 30  # the service stores a drawn synopsis at once, unless its database is away
+_UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0, read=3600.0)  # the reply comes when every row is counted
+
+
+class Terms(TypedDict, total=False):
+    """What an order and a plan may say further; what is not said is left to the service.
+
+    attributes     some of the dataset's attributes; all without it
+    declared       the number of rows, if that is public anyway: a statement of yours, never read off a file
+    estimate       the share of epsilon that buys a noisy number of rows instead, such as "0.05"
+    guess          about how many rows there are, for the plan's predictions alone; an order leaves it out
+    rule           "rugnik" or "eugkm"
+    out_of_range   "clip" or "drop"
+    """
+
+    attributes: Iterable[str] | None
+    declared: int | None
+    estimate: Epsilon | None
+    guess: int | None
+    rule: str | None
+    out_of_range: str | None
+
+
+class Curating(Connected):
+    """Stage 1: from a registered population to a published release."""
+
+    def register_dataset(self, name: str, attributes: Bounds, *, budget: Epsilon, description: str = "") -> Dataset:
+        """Register a population: public bounds, `{"age": (0, 100)}`, and the most epsilon it may ever lose."""
+        body = {"name": name, "description": description, "budget": decimal(budget), "attributes": _bounds(attributes)}
+        return Dataset.of(self._json("POST", "/v1/datasets", json=body))
+
+    def datasets(self) -> list[Dataset]:
+        """Every dataset that this key may see, with its budget and releases."""
+        return [Dataset.of(found) for found in self._listed("/v1/datasets", "datasets")]
+
+    def dataset(self, name: str) -> Dataset:
+        """One dataset: schema, budget, releases."""
+        return Dataset.of(self._json("GET", f"/v1/datasets/{quoted(name)}"))
+
+    def grant(self, name: str, epsilon: Epsilon, *, reason: str) -> Dataset:
+        """Raise a dataset's budget, on the record; takes an admin key."""
+        body = {"epsilon": decimal(epsilon), "reason": reason}
+        return Dataset.of(self._json("POST", f"/v1/datasets/{quoted(name)}/grants", json=body))
+
+    def close_dataset(self, name: str) -> Dataset:
+        """Close a dataset for good: no more grants, orders or uploads."""
+        return Dataset.of(self._json("POST", f"/v1/datasets/{quoted(name)}/close"))
+
+    def plan(
+        self,
+        dataset: str,
+        *,
+        clusters: int,
+        epsilon: Epsilon | None = None,
+        count_error: float | None = None,
+        **terms: Unpack[Terms],
+    ) -> Plan:
+        """See what an order would give, for no epsilon; `count_error` in its place asks how much it would take."""
+        body = _terms(clusters, terms)
+        if epsilon is not None:
+            body["epsilon"] = decimal(epsilon)
+        if count_error is not None:
+            body["target"] = {"count_error": count_error}
+        return Plan.of(self._json("POST", f"/v1/datasets/{quoted(dataset)}/plans", repeatable=True, json=body))
+
+    def order(
+        self,
+        dataset: str,
+        *,
+        epsilon: Epsilon,
+        clusters: int,
+        idempotency_key: str | None = None,
+        **terms: Unpack[Terms],
+    ) -> Release:
+        """Order a release: its epsilon is charged now. Repeated safely, because it goes with an Idempotency-Key."""
+        body = _terms(clusters, terms) | {"epsilon": decimal(epsilon)}
+        headers = {"Idempotency-Key": idempotency_key or uuid4().hex}
+        path = f"/v1/datasets/{quoted(dataset)}/releases"
+        return Release.of(self._json("POST", path, repeatable=True, json=body, headers=headers))
+
+    def release(self, release: str) -> Release:
+        """Look at a release; an analyst sees it once it is published."""
+        return Release.of(self._json("GET", f"/v1/releases/{quoted(release)}"))
+
+    def void(self, release: str) -> Release:
+        """Void an order for which no noise was drawn: its epsilon comes back."""
+        return Release.of(self._json("DELETE", f"/v1/releases/{quoted(release)}"))
+
+    def upload(
+        self,
+        release: str,
+        source: Any,
+        *,
+        media_type: str | None = None,
+        gzip: bool = False,
+        progress: Progress | None = None,
+    ) -> Release:
+        """Upload the rows of an ordered release, streamed; they become a noisy histogram and are gone.
+
+        `source` is a path, a binary file object, bytes, or a pandas, polars or pyarrow table, of which only the ordered
+        columns are sent. `progress(bytes_sent, total)` counts bytes of the source, and starts over with a new try.
+
+        A release that is not waiting for rows is refused before any is sent. A try that fails on the way is followed by
+        a look at the release: if it is published, it is returned without `ingest`, because that reply is lost; if it is
+        still ordered and the source can be read again, so it is. If noise was drawn and the synopsis is not stored, it
+        is waited for; if it does not come, ReleaseEnded with `state` "burnt" says that the epsilon is spent.
+        """
+        standing = self.release(release)
+        if standing.state != "ordered":
+            raise _ended(standing)
+        body = body_of(source, media_type=media_type, columns=standing.attributes)
+        if progress is not None:
+            body = metered(body, progress)
+        if gzip:
+            body = compressed(body)
+        for tried in count(1):
+            try:
+                return self._put(release, body)
+            except (NotReached, UnexpectedReply, Problem) as error:
+                published = self._published_after(release, error, again=tried > 1)
+                if published is not None:
+                    return published
+                if not (body.replayable and may_pass(error)) or not self._transport.retries.pause(tried, error):
+                    raise
+        raise AssertionError
+
+    def _put(self, release: str, body: Body) -> Release:
+        path = f"/v1/releases/{quoted(release)}/records"
+        with self._transport.stream(
+            "PUT", path, content=body.read(), headers=body.headers(), timeout=_UPLOAD_TIMEOUT
+        ) as response:
+            return Release.of(decoded(response.read()))
+
+    def _published_after(self, release: str, error: RugnikError, *, again: bool) -> Release | None:
+        """The release, if a failed try turns out to have published it; None if it is still ordered."""
+        if never_sent(error):
+            return None
+        if isinstance(error, ReleaseEnded):  # on a second try: the first one got through after all
+            if not again or error.state == "void":
+                return None
+        elif not may_pass(error):
+            return None
+        standing = self._settled(release)
+        if standing.state == "burnt":
+            raise _ended(standing) from error
+        return standing if standing.state == "published" else None
+
+    def _settled(self, release: str) -> Release:
+        """The release; while noise is drawn and nothing is stored yet, a while later."""
+        standing = self.release(release)
+        for _ in range(_SETTLING_SECONDS):
+            if standing.state != "burnt":
+                break
+            self._transport.retries.sleep(1.0)
+            standing = self.release(release)
+        return standing
+
+
+def _ended(standing: Release) -> ReleaseEnded:
+    """What the service would say to an upload, said without sending it."""
+    detail = f"The release is {standing.state}; only an ordered release can be uploaded to or voided."
+    if standing.state == "burnt":
+        detail += " Noise was drawn for it and no synopsis is stored: its epsilon is spent, and a new order is needed."
+    return ReleaseEnded(
+        type=PREFIX + ReleaseEnded.type,
+        status=409,
+        title="The release is no longer open",
+        detail=detail,
+        fields={"state": standing.state, "synopsis": standing.raw.get("synopsis")},
+    )
+
+
+def decimal(epsilon: Epsilon) -> str:
+    """Epsilon as the decimal string it travels as; never rounded, so the service refuses a tenth place."""
+    return epsilon if isinstance(epsilon, str) else format(Decimal(str(epsilon)), "f")
+
+
+def _bounds(attributes: Bounds) -> list[dict[str, Any]]:
+    if isinstance(attributes, Mapping):
+        return [{"name": name, "lower": lower, "upper": upper} for name, (lower, upper) in attributes.items()]
+    return [{name: attribute[name] for name in ("name", "lower", "upper")} for attribute in attributes]
+
+
+def _terms(clusters: int, terms: Terms) -> dict[str, Any]:
+    """The fields that an order and a plan have in common."""
+    given = {name: value for name, value in terms.items() if value is not None}
+    size = {name: given.pop(name) for name in ("declared", "estimate", "guess") if name in given}
+    if "declared" in size and len(size) > 1:
+        raise ValueError("a size is either declared or estimated, not both")
+    if "estimate" in size:
+        size["estimate"] = decimal(terms["estimate"] or "0")
+    if "attributes" in given:
+        given["attributes"] = list(terms["attributes"] or ())
+    return given | {"clusters": clusters} | ({"size": size} if size else {})

@@ -1,0 +1,193 @@
+"""The ledger: sums that are exact, entries that cannot be edited, and edits behind its back that are found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from app.ledger.book import head
+from app.ledger.replay import stored_after
+from app.ledger.verification import verify_all
+from app.main import make_service
+from app.service import Service
+from app.settings.settings import Settings
+from core.ledger.chain import EMPTY, Verification, Walk
+from tests.support.api import Api, frozen_clock
+from tests.support.books import filled_ledger, long_ledger, without_triggers
+
+EDITS = [
+    "UPDATE ledger SET epsilon_nano = epsilon_nano + 1 WHERE seq = 1",
+    "DELETE FROM ledger WHERE seq = 2",
+    "DELETE FROM ledger",
+    "UPDATE synopses SET body = body",
+    "DELETE FROM synopses",
+    "UPDATE datasets SET description = 'x'",
+    "DELETE FROM datasets",
+]
+COPY = (
+    "INSERT INTO ledger SELECT {seq}, kind, dataset, release, epsilon_nano, actor, at, detail, previous, hash "
+    "FROM ledger WHERE seq = {source}"
+)
+
+
+@pytest.fixture
+def service(settings: Settings) -> Iterator[Service]:
+    """A service with a ledger of every kind of entry, on each kind of database."""
+    service = make_service(settings, frozen_clock)
+    filled_ledger(service, orders=4)
+    with service.database.transaction() as tx:  # a dataset of version 0.1 has its description there
+        tx.execute(text("INSERT INTO datasets (name, description) VALUES ('old', 'of version 0.1')"))
+    yield service
+    service.database.dispose()
+
+
+def last(service: Service) -> int:
+    with service.database.read_only() as tx:
+        return head(tx).seq
+
+
+def refused(service: Service, statement: str) -> bool:
+    """Whether the database itself refuses a statement."""
+    try:
+        with service.database.transaction() as tx:
+            tx.execute(text(statement))
+    except DBAPIError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("statement", EDITS)
+def test_the_database_refuses_to_change_or_remove_a_row(service: Service, statement: str) -> None:
+    """UPDATE and DELETE fail on every table that only grows, by trigger and not by good manners."""
+    assert refused(service, statement)
+
+
+def test_the_database_refuses_entries_out_of_order(service: Service) -> None:
+    """An insert with a gap, with a number in use, or not bound to the last hash fails."""
+    end = last(service)
+    for seq, source in ((end + 2, 1), (2, 1), (end + 1, 2), (0, 1)):
+        assert refused(service, COPY.format(seq=seq, source=source))
+
+
+def test_sqlite_refuses_to_replace_a_row(sqlite_settings: Settings) -> None:
+    """INSERT OR REPLACE, which deletes without firing a delete trigger, fails on every table that only grows."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=2)
+    assert refused(service, COPY.format(seq=2, source=2).replace("INSERT", "INSERT OR REPLACE"))
+    with service.database.transaction() as tx:
+        tx.execute(text("INSERT INTO datasets (name, description) VALUES ('old', 'of version 0.1')"))
+    for table in ("datasets", "synopses"):
+        assert refused(service, f"INSERT OR REPLACE INTO {table} SELECT * FROM {table} LIMIT 1"), table
+        assert refused(service, f"UPDATE OR REPLACE {table} SET rowid = rowid"), table
+    service.database.dispose()
+
+
+@pytest.mark.parametrize("table", ["ledger", "synopses", "datasets"])
+def test_postgresql_refuses_to_truncate(postgresql_settings: Settings, table: str) -> None:
+    """TRUNCATE fails, also for a session that poses as a replica."""
+    service = make_service(postgresql_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    for role in ("origin", "replica"):
+        statement = f"SET LOCAL session_replication_role = {role}; TRUNCATE {table} CASCADE"
+        assert refused(service, statement)
+        assert refused(service, f"SET LOCAL session_replication_role = {role}; DELETE FROM {table}")
+    service.database.dispose()
+
+
+def test_a_full_ledger_verifies(service: Service) -> None:
+    """A ledger that only the service wrote is valid to its last entry."""
+    found = verify_all(service)
+    assert (found.valid, found.entries, found.reason) == (True, last(service), None)
+
+
+def columns(tx: Connection) -> list[str]:
+    found = tx.execute(text("SELECT * FROM ledger LIMIT 1")).mappings().one()
+    return [name for name in found if name != "seq"]
+
+
+def walked(tx: Connection) -> Verification:
+    """How a walk over the rows of this transaction ends."""
+    walk = Walk()
+    for _, stored in stored_after(tx, 0, limit=1000):
+        reason = walk.step(stored)
+        if reason is not None:
+            return walk.standing(reason)
+    return walk.standing()
+
+
+def test_every_edit_behind_the_triggers_back_is_found(sqlite_settings: Settings) -> None:
+    """Flip any column of any entry, delete it, or put the next in its place: verify names that very entry."""
+    service = make_service(sqlite_settings, frozen_clock)
+    long_ledger(service, orders=70)
+    end = last(service)
+    assert end >= 200
+    with without_triggers(service) as tx:
+        for seq in range(1, end + 1):
+            # Every column of every twentieth entry, one column in turn of the others.
+            flipped = columns(tx) if seq % 20 == 1 else [columns(tx)[seq % 9]]
+            edits = [f"UPDATE ledger SET {name} = coalesce({name}, '') || 'x' WHERE seq = {seq}" for name in flipped]
+            edits.append(f"UPDATE ledger SET epsilon_nano = epsilon_nano + 1 WHERE seq = {seq}")
+            if seq % 20 == 1:
+                edits.append(f"UPDATE ledger SET detail = ' ' || detail WHERE seq = {seq}")
+                edits.append(f"UPDATE ledger SET release = NULL, kind = 'grant' WHERE seq = {seq} AND kind <> 'grant'")
+            if seq < end:  # the last entry can be cut off unseen by the chain itself: the witness sees to that
+                moved = f"CASE seq WHEN {seq} THEN -1 ELSE {seq} END"
+                edits.append(f"UPDATE ledger SET seq = {moved} WHERE seq IN ({seq}, {seq + 1})")
+                edits.append(f"DELETE FROM ledger WHERE seq = {seq}")
+            for edit in edits:
+                savepoint = tx.begin_nested()
+                changed = tx.execute(text(edit)).rowcount
+                found = walked(tx)
+                savepoint.rollback()
+                assert not changed or (not found.valid and found.first_bad == seq), edit
+    service.database.dispose()
+
+
+def test_cutting_off_the_newest_entries_is_found_by_the_witness(sqlite_settings: Settings) -> None:
+    """A chain that simply ends earlier is whole in itself; the witness remembers the head that is gone."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=3)
+    end = last(service)
+    with without_triggers(service) as tx:
+        tx.execute(text(f"DELETE FROM ledger WHERE seq = {end}"))
+        tx.commit()
+    found = verify_all(service)
+    assert not found.valid
+    assert found.first_bad == end
+    service.database.dispose()
+
+
+def test_an_exported_line_can_be_hashed_by_anybody(api: Api) -> None:
+    """The hash of an exported line is SHA-256 over the line without it, keys sorted; each is bound to the last."""
+    api.register()
+    api.published()
+    previous = EMPTY.hash
+    lines = api.auditor("GET", "/v1/ledger/export").text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        entry = json.loads(line)
+        claimed = entry.pop("hash")
+        bare = json.dumps(entry, sort_keys=True, separators=(",", ":")).encode()
+        assert sha256(bare).hexdigest() == claimed
+        assert (entry["previous"], entry["seq"]) == (previous, number)
+        previous = claimed
+    head = api.auditor("GET", "/v1/ledger/head").json()
+    assert head == {"seq": len(lines), "hash": previous}
+
+
+def test_the_ledger_is_read_page_by_page(api: Api) -> None:
+    """Following `next` gives every entry once, in order."""
+    api.register(budget="5")
+    for _ in range(4):
+        api.order(epsilon="0.1")
+    seen: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        page = api.auditor("GET", "/v1/ledger", params={"after": after, "limit": 2}).json()
+        seen += [entry["seq"] for entry in page["entries"]]
+        after = page["next"]
+    assert seen == list(range(1, 10))  # four keys, a grant and four charges

@@ -1,0 +1,210 @@
+"""What differs between two uploads is noise: everything else that anybody can look at is equal, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import zlib
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from httpx import Response
+
+from app.access.auth import Role
+from app.main import create_app
+from app.operations import observability
+from app.settings.settings import Settings
+from tests.support.api import CSV, ROWS, Api, frozen_clock
+from tests.support.dumps import tables
+from tests.support.routes import api_routes
+
+NOBODY = b"age,income\n"
+CROWD = NOBODY + b"".join(b"%d,%d\n" % (i % 100, (7 * i) % 1000) for i in range(100_000))
+OTHERS: dict[str, bytes] = {
+    "one row more": ROWS + b"50,500\n",
+    "one row less, the first": ROWS.replace(b"0,0\n", b"", 1),
+    "one row more, out of range": ROWS + b"-1e9,1e300\n",
+    "one row more, that is none": ROWS + b'"\x00\xff,NaN,,\r\r\n',
+    "one line more, too long": ROWS + b"9" * 100_000 + b"\n",
+    "nothing but bad rows": NOBODY + b"x,y\n" * 500,
+    "nobody": NOBODY,
+    "100,000": CROWD,
+}
+DECLARED, ESTIMATED = {"declared": 500}, {"estimate": "0.05", "guess": 500}
+ANSWERS = "/v1/releases/{release_id}/"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "synopsis": {},
+    "rows": {"count": 5},
+    "count": {"where": "age:20..40"},
+    "marginal": {"attributes": "age"},
+    "quantiles": {"attribute": "age", "q": 0.5},
+    "moments": {},
+    "clusters": {"k": 2},
+    "clusters/scan": {"k": "2..3"},
+}
+Look = tuple[int, list[tuple[str, str]], str]
+
+
+@dataclass
+class Life:
+    """One service from its first key to its last entry, and all that can be seen of it afterwards."""
+
+    folder: Path
+    size: dict[str, Any]
+    rows: bytes
+    seen: dict[str, Look] = field(default_factory=dict)
+    stored: dict[str, Any] = field(default_factory=dict)
+
+    def live(self) -> Life:
+        """Register, order, upload, and more entries after it; then look at everything."""
+        settings = Settings(data_dir=self.folder / "data", log_level="error")
+        with Api(create_app(settings, frozen_clock)) as api:
+            api.register()
+            first, second = (api.order(size=self.size).json()["id"] for _ in range(2))
+            reply = api.upload(first, self.rows, CSV)
+            assert reply.status_code == 200, reply.text
+            told = reply.json()
+            del told["ingest"]
+            self.seen["what the curator is told"] = 200, [], json.dumps(told)
+            assert api.curator("DELETE", f"/v1/releases/{second}").status_code == 200
+            assert api.order(size=self.size).status_code == 201
+            assert api.curator("POST", "/v1/datasets/city/close").status_code == 200
+            assert api.upload(first, self.rows, CSV).status_code == 409
+            self._look(api, {"name": "city", "release_id": first})
+            self._read(api, settings)
+        self._forget_hashes()
+        return self
+
+    def _look(self, api: Api, names: dict[str, str]) -> None:
+        """Every GET there is, as everybody; answers once, and of them what is not worked out from noisy counts."""
+        listed = [route.path for route in api_routes(api.app) if "GET" in route.methods]
+        asked = [path for path in listed if path.startswith(ANSWERS)]
+        assert sorted(path.removeprefix(ANSWERS) for path in asked) == sorted(QUESTIONS)
+        for question, parameters in QUESTIONS.items():
+            reply = api.analyst("GET", ANSWERS.format(**names) + question, params=parameters)
+            self.seen[f"answer {question}"] = _answer(reply)
+        paths = [path.format(**names) for path in listed if path not in asked]
+        paths += ["/v1/ledger?dataset=city", "/v1/ledger?kind=publish", "/v1/ledger?after=2&limit=2"]
+        for role in (*Role, None):
+            for path in paths:
+                self.seen[f"{role} {path}"] = _look(api.call(role, "GET", path))
+            self.seen[f"{role} again"] = _look(api.call(role, "PUT", f"/v1/releases/{names['release_id']}/records"))
+
+    def _read(self, api: Api, settings: Settings) -> None:
+        """What an intruder with the database, the witness and the folder finds; of a synopsis, all but its counts."""
+        found = tables(api.service.database)
+        found["answers"] = [{"number": row["number"]} for row in found["answers"]]
+        (synopsis,) = found["synopses"]
+        magic, header, counts = zlib.decompress(synopsis["body"]).split(b"\n", 2)
+        synopsis["body"] = [magic.decode(), json.loads(header), len(counts)]
+        files = sorted(path.name for path in self.folder.rglob("*"))
+        self.stored = {"tables": found, "witness": settings.witness_path.read_text(), "files": files}
+
+    def _forget_hashes(self) -> None:
+        """Put a name in the place of the digest and of each hash that follows from it, and of nothing else."""
+        entries = self.stored["tables"]["ledger"]
+        (published,) = [entry for entry in entries if entry["kind"] == "publish"]
+        names = {json.loads(published["detail"])["digest"]: "the digest"}
+        names |= {entry["hash"]: f"hash {entry['seq']}" for entry in entries if entry["seq"] >= published["seq"]}
+        assert len(names) == 5
+
+        def forget(text: str) -> str:
+            for known, name in names.items():
+                text = text.replace(known, name)
+            return text
+
+        self.seen = {where: (status, headers, forget(text)) for where, (status, headers, text) in self.seen.items()}
+        self.stored = json.loads(forget(json.dumps(self.stored)))
+
+
+def _look(reply: Response) -> Look:
+    return reply.status_code, sorted(reply.headers.multi_items()), reply.text
+
+
+def _answer(reply: Response) -> Look:
+    """An answer without its numbers: form, headers by name, and whatever it says of the release and the question."""
+    assert reply.status_code == 200, reply.text
+    body = reply.json()
+    kept = ["release", "dataset", "epsilon_spent", "question", "parameters", "epsilon", "mechanism", "clusters", "rule"]
+    told = {name: body[name] if name in kept else type(body[name]).__name__ for name in sorted(body)}
+    if reply.url.path.endswith("/synopsis"):
+        told |= {"counts": len(body["counts"])} | {name: body[name] for name in ("attributes", "grid", "size", "reach")}
+    return reply.status_code, [(name, "") for name in sorted(reply.headers)], json.dumps(told)
+
+
+@pytest.fixture
+def same_chance(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Clocks that stand still; ids and keys that come in the same order in every life."""
+    still = SimpleNamespace(time=lambda: 0.0, perf_counter=lambda: 0.0)
+    monkeypatch.setattr(observability, "time", still)
+    monkeypatch.setattr("prometheus_client.metrics.time", still)
+    return monkeypatch
+
+
+def live(chance: pytest.MonkeyPatch, folder: Path, size: dict[str, Any], rows: bytes) -> Life:
+    """A service of its own, equal to any other in all but the size of its orders and the rows of its upload."""
+    numbers = count()
+    chance.setattr(secrets, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
+    chance.setattr(secrets, "token_urlsafe", lambda size: f"{next(numbers):0{4 * size // 3 + 1}x}")
+    folder.mkdir()
+    return Life(folder, size, rows).live()
+
+
+def assert_equal(first: Life, second: Life, difference: str) -> None:
+    """Look by look, so that a difference is shown where it is."""
+    assert first.seen.keys() == second.seen.keys()
+    assert len(first.seen) > 70
+    for where, look in first.seen.items():
+        assert look == second.seen[where], (where, difference)
+    assert first.stored == second.stored, difference
+
+
+def test_under_one_declared_size_only_the_noisy_cells_differ(same_chance: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whatever any role can GET, headers and lengths included, every table and file: equal but for the digest."""
+    usual = live(same_chance, tmp_path / "usual", DECLARED, ROWS)
+    for difference, rows in OTHERS.items():
+        assert_equal(usual, live(same_chance, tmp_path / difference, DECLARED, rows), difference)
+
+
+_NOISY = [
+    (re.compile(r'"attributes": ?\[\{"name": "age", "edges": .*?\]\}\]'), '"attributes": "noisy"'),
+    (re.compile(r'"reach": ?\{[^}]*\}'), '"reach": "noisy"'),
+    (re.compile(r'"counts": ?\d+'), '"counts": "noisy"'),
+    (re.compile(r'"grid": ?\{"cells_per_axis": ?\d+, ?"dimensions": ?2(, ?"cells": ?\d+)?\}'), '"grid": "noisy"'),
+    (re.compile(r'"size": ?\d+'), '"size": "noisy"'),
+]
+
+
+def forget_noisy_size(life: Life) -> None:
+    """Put a word in the place of the noisy size and of the grid that follows from it."""
+
+    def forget(text: str) -> str:
+        for pattern, word in _NOISY:
+            text = pattern.sub(word, text)
+        return text
+
+    for where, (status, headers, text) in life.seen.items():
+        forgotten = forget(text)
+        lengths = {"content-length"} if forgotten != text else set()
+        life.seen[where] = status, [pair for pair in headers if pair[0] not in lengths], forgotten
+    (synopsis,) = life.stored["tables"]["synopses"]
+    synopsis["body"].pop()
+    life.stored = json.loads(forget(json.dumps(life.stored, sort_keys=True)))
+
+
+def test_under_an_estimated_size_the_noisy_size_and_its_grid_differ_too(
+    same_chance: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And nothing else: the size that shows is the noisy one, bought inside the same charge."""
+    usual = live(same_chance, tmp_path / "usual", ESTIMATED, ROWS)
+    forget_noisy_size(usual)
+    assert "noisy" in json.dumps(usual.stored)
+    for difference in ("one row more", "one row more, that is none", "nobody", "100,000"):
+        other = live(same_chance, tmp_path / difference, ESTIMATED, OTHERS[difference])
+        forget_noisy_size(other)
+        assert_equal(usual, other, difference)

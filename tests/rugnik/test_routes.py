@@ -1,0 +1,208 @@
+"""Every route has a method, on each kind of database, and every answer becomes what its type says."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from app.access.auth import Role
+from app.settings.settings import Settings
+from rugnik import Client, errors
+from rugnik.objects import Verification
+from tests.support.api import ROWS
+from tests.support.live import Live, opened_live
+from tests.support.routes import operations
+
+BOUNDS = {"age": (0.0, 100.0), "income": (0.0, 1000.0)}
+
+
+@pytest.fixture
+def live(settings: Settings) -> Iterator[Live]:
+    """A server on each kind of database."""
+    with opened_live(settings) as opened:
+        yield opened
+
+
+def curate(client: Client, admin: Client) -> str:
+    """Stage 1 with every method it has; the id of a published release."""
+    registered = client.register_dataset("city", BOUNDS, budget="1", description="people")
+    assert (registered.name, registered.budget.remaining, registered.newest) == ("city", "1", None)
+    assert [(a.name, a.lower, a.upper) for a in registered.attributes] == [("age", 0, 100), ("income", 0, 1000)]
+    assert admin.grant("city", "0.5", reason="more").budget.granted == "1.5"
+    planned = client.plan("city", epsilon="0.5", clusters=4, guess=500)
+    assert planned.grid is not None
+    assert planned.grid.cells == planned.grid.cells_per_axis**2
+    assert planned.predicted is not None
+    assert client.plan("city", count_error=50, clusters=4, guess=500).order["epsilon"] != "0.5"
+    void = client.void(client.order("city", epsilon=0.25, clusters=2, attributes=["age"]).id)
+    assert (void.state, void.attributes, void.charge.epsilon) == ("void", ("age",), "0.25")
+    ordered = client.order("city", epsilon="0.5", clusters=4)
+    published = client.upload(ordered.id, ROWS, media_type="text/csv")
+    assert published.ingest is not None
+    assert (published.state, published.ingest.rows_read) == ("published", 500)
+    assert client.release(ordered.id).ingest is None
+    assert client.release(ordered.id).synopsis == published.synopsis
+    (listed,) = client.datasets()
+    assert listed == client.dataset("city")
+    assert listed.newest is not None
+    assert listed.newest.id == ordered.id
+    return ordered.id
+
+
+def ask(client: Client, release: str, folder: Path) -> None:
+    """Every question, and its table where it has one."""
+    box = {"age": (20, 40), "income": (None, 500.0)}
+    count = client.count(release, box)
+    assert count.interval.low <= count.count <= count.interval.high
+    assert count.epsilon_spent == "0"
+    assert count.parameters["where"] == ["age:20.0..40.0", "income:..500.0"]
+    many = client.counts(release, [box, ["age:20..40"], "income:..500"], simultaneous=True)
+    assert many.counts[0] == count.count
+    parts = ["noise_low", "noise_high", "noise_sd", "without_cut_cells", "with_cut_cells"]
+    assert list(many.to_pandas().columns) == ["count", "low", "high", *parts]
+    whole = f"{round(count.interval.low):,} to {round(count.interval.high):,} rows at level 0.95"
+    assert repr(count).startswith(f"Count({whole}, about {round(count.count):,}; noise alone: ")
+    snapped = client.count(release, box, snap=True)
+    assert snapped.snapped is not None
+    assert set(snapped.snapped) == {"age", "income"}
+    assert abs(snapped.snapped["age"].low - 20) < 100
+    assert (snapped.interval.low, snapped.interval.high) == (snapped.noise.low, snapped.noise.high)
+    synopsis = client.synopsis(release)
+    cells = synopsis.to_pandas()
+    assert len(cells) == synopsis.grid.cells
+    marginal = client.marginal(release, ["age"]).to_pandas()
+    assert (marginal["low"] <= marginal["count"]).all()
+    assert marginal["count"].tolist() == cells.groupby("age_lower")["count"].sum().tolist()
+    assert client.marginal(release, ["income", "age"], counts="nonnegative").to_pandas()["count"].min() >= 0
+    quantiles = client.quantiles(release, "age", [0.25, 0.5]).to_pandas()
+    assert quantiles["q"].tolist() == [0.25, 0.5]
+    moments = client.moments(release, level=0.9)
+    assert moments.size.interval.level == 0.9
+    assert moments.to_pandas()["moment"].tolist()[:3] == ["size", "mean", "variance"]
+    clusters = client.clusters(release, 3)
+    table = clusters.to_pandas()
+    assert table["age"].tolist() == [center[0] for center in clusters.centers]
+    assert table["size_low"].tolist() == [one.size.low for one in clusters.uncertainty]
+    told = dict(clusters.raw, method_reason="why", merges=[{"clusters": [0, 2], "probability": 0.25}])
+    told["uncertainty"] = [dict(one, noise_probability=0.5, region=one["center"]) for one in told["uncertainty"]]
+    judged = type(clusters).of(told)
+    assert (judged.method_reason, judged.merges[0].clusters, judged.merges[0].probability) == ("why", (0, 2), 0.25)
+    assert judged.uncertainty[0].region == judged.uncertainty[0].center
+    assert judged.to_pandas()["noise_probability"].tolist() == [0.5] * 3
+    assert client.scan_clusters(release, 2, 4).to_pandas()["k"].tolist() == [2, 3, 4]
+    assert client.assign(release, clusters.centers, k=3).labels == (0, 1, 2)
+    rows = client.rows(release, 7, seed=1)
+    assert rows.to_pandas().shape == (7, 2)
+    assert client.download_rows(release, folder / "rows.csv", count=7, seed=1) == (folder / "rows.csv").stat().st_size
+    assert (folder / "rows.csv").read_text().count("\n") == 8
+    client.download_synopsis(release, folder / "cells.parquet")
+    assert (folder / "cells.parquet").read_bytes()[:4] == b"PAR1"
+    assert not list(folder.glob("*.part"))
+
+
+def audit(client: Client) -> None:
+    """The ledger, in every way to read it."""
+    head, verified = client.ledger_head(), client.verify_ledger()
+    assert (verified.valid, verified.head) == (True, head)
+    page = client.ledger(dataset="city", limit=2)
+    assert (len(page.entries), page.next) == (2, page.entries[-1].seq)
+    assert page.to_pandas()["kind"].tolist() == ["grant", "grant"]
+    assert [entry.seq for entry in client.ledger_entries()] == list(range(1, head.seq + 1))
+    assert [entry.kind for entry in client.ledger_entries(kind="void")] == ["void"]
+    exported = io.BytesIO()
+    assert client.export_ledger(exported) == len(exported.getvalue())
+    assert exported.getvalue().count(b"\n") == head.seq
+
+
+def audit_on_record(client: Client) -> None:
+    """A verification that is recorded, step by step."""
+    steps: list[Verification] = []
+    outcome = client.verify_ledger_on_record(steps.append)
+    assert (outcome.valid, steps[-1]) == (True, outcome)
+
+
+def administer(client: Client, live: Live) -> None:
+    """Keys, health, and the end of a dataset."""
+    issued = client.issue_key("someone", "analyst", datasets=["city"])
+    assert issued.key not in repr(issued)
+    assert issued.id in {key.id for key in client.keys()}  # noqa: SIM118 - not a dict
+    with Client(live.url, issued.key) as analyst:
+        assert [dataset.name for dataset in analyst.datasets()] == ["city"]
+        client.revoke_key(issued.id)
+        with pytest.raises(errors.NotAuthenticated):
+            analyst.dataset("city")
+    assert client.health().status == client.ready().status == "ok"
+    assert "rugnik" in client.metrics()
+
+
+def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path) -> None:
+    """The whole journey through the client, each method once; together they reach every operation of the document."""
+    with (
+        live.client(Role.CURATOR) as curator,
+        live.client(Role.ANALYST) as analyst,
+        live.client(Role.AUDITOR) as auditor,
+        live.client(Role.ADMIN) as admin,
+    ):
+        release = curate(curator, admin)
+        ask(analyst, release, tmp_path)
+        audit(auditor)
+        audit_on_record(auditor)
+        administer(admin, live)
+        assert curator.close_dataset("city").state == "closed"
+        with pytest.raises(errors.DatasetClosed):
+            curator.order("city", epsilon="0.1", clusters=2)
+    reached = {
+        (method, template)
+        for method, template in operations(live.app)
+        for seen in live.gate.seen
+        if seen[0] == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), seen[1])
+    }
+    assert reached == set(operations(live.app))
+    assert live.naps == []
+    assert live.keys[Role.CURATOR] not in repr(curator) + repr(vars(curator))
+
+
+def test_a_thresholded_release_is_read_cell_by_cell(settings: Settings, tmp_path: Path) -> None:
+    """Six attributes, a grid that is not kept whole: the listed cells are those of the service's own file."""
+    names = [f"x{i}" for i in range(6)]
+    rows = "".join(f"{i % 3},{i % 3 + 5},1,2,{i % 2},9\n" for i in range(2000))
+    with opened_live(settings.model_copy(update={"max_cells": 1000})) as live:
+        with live.client(Role.CURATOR) as curator:
+            curator.register_dataset("wide", {name: (0, 10 + i) for i, name in enumerate(names)}, budget=3)
+            planned = curator.plan("wide", epsilon=2, clusters=3, declared=2000)
+            assert planned.threshold is not None
+            order = curator.order("wide", epsilon=2, clusters=3, declared=2000).id
+            published = curator.upload(order, f"{','.join(names)}\n{rows}".encode(), media_type="text/csv")
+            assert published.plan.threshold == planned.threshold
+        with live.client(Role.ANALYST) as analyst:
+            synopsis = analyst.synopsis(order)
+            analyst.download_synopsis(order, tmp_path / "cells.csv", format="csv")
+            marginal = analyst.marginal(order, ["x3", "x0"])
+    assert synopsis.threshold == planned.threshold
+    assert synopsis.cells is not None
+    assert len(synopsis.cells) < synopsis.grid.cells
+    theirs = pd.read_csv(tmp_path / "cells.csv")
+    pd.testing.assert_frame_equal(synopsis.to_pandas(), theirs, check_dtype=False)
+    assert marginal.bounds is not None
+    table = marginal.to_pandas()
+    assert len(table) == synopsis.grid.cells_per_axis**2
+    assert table["low"].tolist() == [low for _, _, low, _ in marginal.cells()]
+    assert (table["low"] <= table["high"]).all()
+
+
+def test_fields_that_a_newer_service_adds_stay_reachable(live: Live) -> None:
+    """Unknown fields are in `raw`; fields that an older service does not send have a default or are named."""
+    with live.client(Role.CURATOR) as curator:
+        dataset = curator.register_dataset("city", BOUNDS, budget=1)
+    newer = type(dataset).of({**dataset.raw, "colour": "blue"})
+    assert newer.raw["colour"] == "blue"
+    assert newer == dataset
+    with pytest.raises(errors.UnexpectedReply, match="no field 'budget'"):
+        type(dataset).of({name: value for name, value in dataset.raw.items() if name != "budget"})
+    with pytest.raises(errors.UnexpectedReply, match="JSON object"):
+        type(dataset).of([1])
