@@ -18,10 +18,10 @@ from app.ledger.replay import Replay
 from app.main import make_service
 from app.settings.settings import Settings
 from bench.report import Section, publish
-from tests.support.books import vast_ledger
-from tests.support.browser import chromium, surfer
-from tests.support.city import million_cells
-from tests.support.server import Server, running_server
+from tests.support.browser.chromium import chromium, surfer
+from tests.support.browser.city import million_cells
+from tests.support.databases.books import vast_ledger
+from tests.support.processes.server import Server, running_server
 
 ENTRIES = 100_000
 REPEATS = 5

@@ -11,9 +11,9 @@ from playwright.sync_api import Page
 
 from app.cli import bikes
 from app.settings.settings import Settings
-from tests.support.browser import chromium, surfer
-from tests.support.city import built_city, curator_call
-from tests.support.server import Server, running_server
+from tests.support.browser.chromium import chromium, surfer
+from tests.support.browser.city import built_city, curator_call
+from tests.support.processes.server import Server, running_server
 
 DOCS = Path(__file__).parents[1] / "docs"
 SIZE = {"width": 1280, "height": 800}

@@ -20,10 +20,10 @@ from app.access.auth import Role
 from app.main import create_app
 from app.releases import releases
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES, Api, frozen_clock
-from tests.support.canaries import CSV, FILES, PARQUET, TEXT, UNFIT, csv, parquet, traces, traces_in
-from tests.support.dumps import contents
-from tests.support.server import Server
+from tests.support.leaks.canaries import CSV, FILES, PARQUET, TEXT, UNFIT, csv, parquet, traces, traces_in
+from tests.support.leaks.dumps import contents
+from tests.support.processes.server import Server
+from tests.support.service.api import ATTRIBUTES, Api, frozen_clock
 
 MIB = 2**20
 # Beyond what 1 MiB holds of records (two pages of 2^16 rows at 8 bytes each): the sealed spool is used.

@@ -21,8 +21,8 @@ from app.dashboard.pages import _data
 from app.main import create_app, make_service
 from app.settings.settings import Settings
 from core.budget import Epsilon
-from tests.support.api import ATTRIBUTES, Api, frozen_clock
-from tests.support.books import filled_ledger, vast_ledger, without_triggers
+from tests.support.databases.books import filled_ledger, vast_ledger, without_triggers
+from tests.support.service.api import ATTRIBUTES, Api, frozen_clock
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \" '"
 LIMIT = 2_000_000  # bytes of a page

@@ -8,9 +8,9 @@ import pytest
 
 from app.dashboard import assets
 from tests.contracts.test_roles import MATRIX, PAGES, named
-from tests.support.failures import FAILURES
-from tests.support.routes import Route
-from tests.support.world import World, opened_world
+from tests.support.service.failures import FAILURES
+from tests.support.service.routes import Route
+from tests.support.service.world import World, opened_world
 
 ANSWERS = {route for route in MATRIX if route[0] == "GET" and route[1].startswith("/v1/releases/{release_id}/")}
 

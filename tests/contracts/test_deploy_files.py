@@ -20,8 +20,8 @@ from app.operations.serving import GRACE_SECONDS
 from app.operations.startup import SPARE_FILES
 from app.settings.settings import SECRETS, Settings
 from app.storage.database import POOL_OVERFLOW, POOL_SIZE
-from tests.support.composed import COMPOSE
-from tests.support.image import ROOT, context, instructions, tracked_files
+from tests.support.deployment.composed import COMPOSE
+from tests.support.deployment.image import ROOT, context, instructions, tracked_files
 
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if "build" in service}

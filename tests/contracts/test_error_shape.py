@@ -17,9 +17,9 @@ from sqlalchemy.exc import OperationalError
 from app.http.schemas.base import IN_WORDS, NAME
 from app.releases import datasets, releases
 from core.budget import HOW_TO_WRITE
-from tests.support.api import CSV, Api
-from tests.support.failures import CANARY, FAILURES
-from tests.support.world import World, opened_world
+from tests.support.service.api import CSV, Api
+from tests.support.service.failures import CANARY, FAILURES
+from tests.support.service.world import World, opened_world
 
 
 @pytest.fixture(scope="module")

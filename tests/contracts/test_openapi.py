@@ -22,9 +22,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from app.access.auth import Role
-from tests.support.failures import FAILURES
-from tests.support.routes import operation_of, operations
-from tests.support.world import World, opened_world
+from tests.support.service.failures import FAILURES
+from tests.support.service.routes import operation_of, operations
+from tests.support.service.world import World, opened_world
 
 PROBLEM = "application/problem+json"
 CHECKS = [

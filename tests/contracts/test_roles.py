@@ -11,10 +11,10 @@ import pytest
 from httpx import Response
 
 from app.access.auth import Principal, Role, issue_key
-from tests.support.api import ATTRIBUTES, CSV, ROWS
-from tests.support.routes import Route, api_routes, operations, routes
-from tests.support.visitors import Visitor, visitor
-from tests.support.world import World, opened_world
+from tests.support.browser.visitors import Visitor, visitor
+from tests.support.service.api import ATTRIBUTES, CSV, ROWS
+from tests.support.service.routes import Route, api_routes, operations, routes
+from tests.support.service.world import World, opened_world
 
 ADMIN, CURATOR, ANALYST, AUDITOR = Role.ADMIN, Role.CURATOR, Role.ANALYST, Role.AUDITOR
 ALL = frozenset(Role)

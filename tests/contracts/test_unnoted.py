@@ -12,10 +12,10 @@ from prometheus_client import generate_latest
 from app.access.auth import Role, issue_key
 from app.operations.observability import is_noted
 from tests.contracts.test_roles import MATRIX, PAGES, UNLISTED, WAYS_IN, named
-from tests.support.failures import JSON
-from tests.support.routes import Route
-from tests.support.visitors import FORM, Visitor, visitor
-from tests.support.world import World, opened_world
+from tests.support.browser.visitors import FORM, Visitor, visitor
+from tests.support.service.failures import JSON
+from tests.support.service.routes import Route
+from tests.support.service.world import World, opened_world
 
 Capture = pytest.CaptureFixture[str]
 RULES = MATRIX | PAGES

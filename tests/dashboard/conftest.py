@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from app.settings.settings import Settings
-from tests.support.browser import Surfer, chromium, surfer
-from tests.support.city import City, built_city
-from tests.support.server import running_server
+from tests.support.browser.chromium import Surfer, chromium, surfer
+from tests.support.browser.city import City, built_city
+from tests.support.processes.server import running_server
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import Surfer
-from tests.support.city import City
+from tests.support.browser.chromium import Surfer
+from tests.support.browser.city import City
 
 Window = Callable[..., Surfer]
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")

@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.settings.settings import Settings
-from tests.support.browser import Surfer
-from tests.support.city import City, curator_call, million_cells, thresholded
-from tests.support.server import Server
+from tests.support.browser.chromium import Surfer
+from tests.support.browser.city import City, curator_call, million_cells, thresholded
+from tests.support.processes.server import Server
 
 Window = Callable[..., Surfer]
 HIDDEN = "(one) => one.scrollWidth - one.clientWidth"  # pixels that one has to scroll for

@@ -11,11 +11,11 @@ from playwright.sync_api import expect
 
 from app.main import make_service
 from app.settings.settings import Settings
-from tests.support.api import frozen_clock
-from tests.support.books import filled_ledger
-from tests.support.browser import Surfer
-from tests.support.city import City
-from tests.support.server import Server
+from tests.support.browser.chromium import Surfer
+from tests.support.browser.city import City
+from tests.support.databases.books import filled_ledger
+from tests.support.processes.server import Server
+from tests.support.service.api import frozen_clock
 
 Window = Callable[..., Surfer]
 

@@ -13,9 +13,9 @@ from playwright.sync_api import expect
 from app.ingest.formats import MediaType
 from app.settings.settings import Settings
 from tests.app.ingest.bodies import count
-from tests.support.browser import Surfer
-from tests.support.city import City
-from tests.support.server import Server
+from tests.support.browser.chromium import Surfer
+from tests.support.browser.city import City
+from tests.support.processes.server import Server
 
 Window = Callable[..., Surfer]
 CANARY = "31.41592"

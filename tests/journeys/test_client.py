@@ -15,7 +15,7 @@ import pytest
 from app.cli import bikes
 from app.settings.settings import Settings
 from rugnik import Client, errors
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 BOUNDS = {"x": (0, 10), "y": (0, 10), "hour": (0, 24)}
 

@@ -12,9 +12,9 @@ import pytest
 from app.access.auth import Role, issue_key
 from app.main import make_service
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES, CSV, ROWS
-from tests.support.mortal import STEPS
-from tests.support.server import Server
+from tests.support.processes.mortal import STEPS
+from tests.support.processes.server import Server
+from tests.support.service.api import ATTRIBUTES, CSV, ROWS
 
 DRAWN = STEPS.index("once the draw is committed")
 PUBLISHED = STEPS.index("once it is committed")
@@ -48,7 +48,7 @@ def test_an_upload_that_dies_draws_at_most_once_for_its_charge(
     """Before the draw is on record the order is open, and the next PUT publishes at no charge. After it the release is
     published or burnt: no void, no second draw, and its epsilon is spent."""
     headers = {"Authorization": f"Bearer {curator_key(settings)}"}
-    path = uploaded_until_death(serve(settings, module=["tests.support.mortal", step]), headers)
+    path = uploaded_until_death(serve(settings, module=["tests.support.processes.mortal", step]), headers)
     number = STEPS.index(step)
     state = "published" if number >= PUBLISHED else "burnt" if number >= DRAWN else "ordered"
 
@@ -77,7 +77,9 @@ def test_a_draw_that_a_crash_left_on_the_disk_is_paid_for(
     kept = tmp_path / "drawn"
     monkeypatch.setenv("DRAWN_FILE", str(kept))
     headers = {"Authorization": f"Bearer {curator_key(settings)}"}
-    mortal = serve(settings, module=["tests.support.mortal", "once the synopsis is published, before the commit"])
+    mortal = serve(
+        settings, module=["tests.support.processes.mortal", "once the synopsis is published, before the commit"]
+    )
     path = uploaded_until_death(mortal, headers, size={"declared": 8 * 10**9})
     drawn = kept.read_bytes()
     assert len(drawn) > 2 * 10**6  # more than SQLite keeps in memory before a commit

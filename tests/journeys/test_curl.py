@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.settings.settings import Settings
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 
 def curl(server: Server, key: str, path: str, *options: str) -> tuple[int, Any]:

@@ -18,7 +18,7 @@ from app.cli import bikes, demo
 from app.ledger.book import entries_until
 from app.main import make_service
 from core.ledger.chain import Kind
-from tests.support.demo import Demo, running_demo
+from tests.support.processes.demo import Demo, running_demo
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,13 +18,13 @@ import psutil
 import psycopg
 import pytest
 
-from tests.support.api import ATTRIBUTES
-from tests.support.canaries import PARQUET, parquet
-from tests.support.composed import Deployment, free_port
-from tests.support.forwarder import Forwarder
-from tests.support.image import ROOT, Image, build_image, tracked_files
-from tests.support.server import until_ready
-from tests.support.unprivileged import AS_ROOT, IDENTITY, NOBODY, give
+from tests.support.databases.forwarder import Forwarder
+from tests.support.deployment.composed import Deployment, free_port
+from tests.support.deployment.image import ROOT, Image, build_image, tracked_files
+from tests.support.deployment.unprivileged import AS_ROOT, IDENTITY, NOBODY, give
+from tests.support.leaks.canaries import PARQUET, parquet
+from tests.support.processes.server import until_ready
+from tests.support.service.api import ATTRIBUTES
 
 
 @pytest.fixture(scope="module")

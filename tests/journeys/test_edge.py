@@ -18,10 +18,10 @@ from app.dashboard.assets import PLOTLY, version
 from app.http.middleware.body_limit import MAX_FORM_BYTES, MAX_JSON_BYTES
 from app.http.protocol import MAX_HEAD_BYTES
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES
-from tests.support.impatient import SECONDS
-from tests.support.server import Server, running_server
-from tests.support.sockets import PATIENCE, connected, ended, head, reply
+from tests.support.processes.impatient import SECONDS
+from tests.support.processes.server import Server, running_server
+from tests.support.processes.sockets import PATIENCE, connected, ended, head, reply
+from tests.support.service.api import ATTRIBUTES
 
 JSON = {"Content_Type": "application/json"}
 PROBLEM = "urn:rugnik:problem:"
@@ -41,7 +41,7 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`rugnik serve` with short timeouts."""
     folder = tmp_path_factory.mktemp("impatient")
     settings = Settings(data_dir=folder / "data", log_level="error")
-    running = running_server(settings, workers=1, log=folder / "log", module=["tests.support.impatient"])
+    running = running_server(settings, workers=1, log=folder / "log", module=["tests.support.processes.impatient"])
     yield running
     running.stop()
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import httpx
 
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES, CSV, ROWS
-from tests.support.server import Server
+from tests.support.processes.server import Server
+from tests.support.service.api import ATTRIBUTES, CSV, ROWS
 
 QUESTIONS = ["clusters?k=3", "count?where=age:20..41.5", "quantiles?attribute=age&q=0.3", "moments"]
 

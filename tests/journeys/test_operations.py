@@ -22,13 +22,13 @@ from app.releases import releases
 from app.service import Service
 from app.settings.settings import Settings
 from app.storage.database import Database
-from tests.support.api import frozen_clock
-from tests.support.books import CURATOR, an_order, filled_ledger
-from tests.support.composed import free_port
-from tests.support.docker_stand_in import complaint
-from tests.support.image import ROOT
+from tests.support.databases.books import CURATOR, an_order, filled_ledger
+from tests.support.deployment.composed import free_port
+from tests.support.deployment.docker_stand_in import complaint
+from tests.support.deployment.image import ROOT
+from tests.support.processes.server import until_ready
 from tests.support.readme import bash, blocks
-from tests.support.server import until_ready
+from tests.support.service.api import frozen_clock
 
 PRODUCTION, BACKUPS, UPGRADES = "Running it in production", "Backups", "Upgrades"
 METRICS_KEY = "m" * 32
@@ -40,7 +40,7 @@ def tools(tmp_path: Path) -> dict[str, str]:
     folder = tmp_path / "tools"
     folder.mkdir()
     scripts = {
-        "docker": f'PYTHONPATH={ROOT} exec {sys.executable} -m tests.support.docker_stand_in "$@"',
+        "docker": f'PYTHONPATH={ROOT} exec {sys.executable} -m tests.support.deployment.docker_stand_in "$@"',
         "python3": f'exec {sys.executable} "$@"',
     }
     for name, line in scripts.items():
@@ -76,7 +76,7 @@ def test_an_installation_without_docker_serves(tmp_path: Path, tools: dict[str, 
     port, secrets = free_port(), tmp_path / "etc"
     secrets.mkdir()
     (secrets / "rugnik_metrics_key").write_text(METRICS_KEY)
-    pip = f"PYTHONPATH={ROOT} {sys.executable} -m tests.support.linked_pip --python /opt/rugnik/bin/python"
+    pip = f"PYTHONPATH={ROOT} {sys.executable} -m tests.support.deployment.linked_pip --python /opt/rugnik/bin/python"
     changes = {
         "python3 -m venv": "python3 -m venv --without-pip",  # its pip is the one below
         "/opt/rugnik/bin/pip": pip,

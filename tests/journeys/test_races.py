@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 
 from app.settings.settings import Settings
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 CLIENTS = 64
 ROOM = 10

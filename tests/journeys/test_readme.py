@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.demo import Demo, running_demo
+from tests.support.processes.demo import Demo, running_demo
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

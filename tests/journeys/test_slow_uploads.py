@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import httpx
 
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES, CSV
-from tests.support.server import Server
-from tests.support.sockets import connected, head, reply
+from tests.support.processes.server import Server
+from tests.support.processes.sockets import connected, head, reply
+from tests.support.service.api import ATTRIBUTES, CSV
 
 MEDIA_TYPES = [
     "text/csv",

@@ -19,7 +19,7 @@ from app.main import app_from_environment
 from app.operations.startup import serving_alone
 from app.settings.settings import Settings
 from app.storage.database import Database
-from tests.support.server import Server, environment
+from tests.support.processes.server import Server, environment
 
 PASSWORD = "opensesame-opensesame"  # noqa: S105 - what no message may contain
 DEAD = f"postgresql+psycopg://rugnik:{PASSWORD}@127.0.0.1:1/rugnik"

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES
-from tests.support.server import Server
+from tests.support.processes.server import Server
+from tests.support.service.api import ATTRIBUTES
 
 
 def accepts(port: int) -> bool:

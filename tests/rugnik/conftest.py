@@ -8,7 +8,7 @@ import pytest
 
 from app.access.auth import Role
 from rugnik import Client
-from tests.support.live import Live
+from tests.support.service.live import Live
 
 
 @pytest.fixture

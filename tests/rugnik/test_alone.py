@@ -9,8 +9,8 @@ from pathlib import Path
 
 from app.access.auth import Role
 from rugnik import Client
-from tests.support.api import ROWS
-from tests.support.live import Live
+from tests.support.service.api import ROWS
+from tests.support.service.live import Live
 
 # What the service is made of, by the names that are imported.
 NAMES = {"psycopg[binary]": "psycopg", "uvicorn[standard]": "uvicorn", "prometheus-client": "prometheus_client"}

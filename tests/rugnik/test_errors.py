@@ -13,7 +13,7 @@ import pytest
 from app.access.auth import Role
 from app.http import problems
 from rugnik import Client, Retries, RugnikError, errors
-from tests.support.live import Live, refuse
+from tests.support.service.live import Live, refuse
 
 
 def problem_types() -> set[str]:

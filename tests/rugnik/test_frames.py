@@ -19,7 +19,7 @@ from rugnik import Client, bodies, errors
 from rugnik.frames import number
 from tests.app.ingest.bodies import csv_body, read
 from tests.app.ingest.hostile import NUMBERS
-from tests.support.live import Live
+from tests.support.service.live import Live
 
 TEXTS = ["12", " 7.5 ", "abc", "", "1_000", "inf", "-3e1", "nan"]
 MIXED = [12, 7.5, "abc", None, True, np.inf, " -3e1", Decimal("0.5"), float("nan"), 10**400]

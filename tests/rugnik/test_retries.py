@@ -10,8 +10,8 @@ import pytest
 
 from app.access.auth import Role
 from rugnik import Client, Retries, errors
-from tests.support.api import ROWS
-from tests.support.live import Live, break_before, honest, lose_reply, refuse, repeat
+from tests.support.service.api import ROWS
+from tests.support.service.live import Live, break_before, honest, lose_reply, refuse, repeat
 
 
 def methods(live: Live) -> Counter[str]:

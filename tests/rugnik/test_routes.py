@@ -14,9 +14,9 @@ from app.access.auth import Role
 from app.settings.settings import Settings
 from rugnik import Client, errors
 from rugnik.objects import Verification
-from tests.support.api import ROWS
-from tests.support.live import Live, opened_live
-from tests.support.routes import operations
+from tests.support.service.api import ROWS
+from tests.support.service.live import Live, opened_live
+from tests.support.service.routes import operations
 
 BOUNDS = {"age": (0.0, 100.0), "income": (0.0, 1000.0)}
 

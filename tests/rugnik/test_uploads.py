@@ -16,8 +16,8 @@ import pyarrow.parquet
 import pytest
 
 from rugnik import Client, bodies, errors
-from tests.support.api import ROWS
-from tests.support.live import Live
+from tests.support.service.api import ROWS
+from tests.support.service.live import Live
 
 FRAME = pd.read_csv(io.BytesIO(ROWS))
 CSV = "text/csv"

@@ -1,1 +1,1 @@
-"""What several test folders share: databases, applications, real servers."""
+"""What several test folders share, in folders by what it serves; fixtures.py is loaded for every test."""

@@ -18,9 +18,9 @@ import pytest
 from app.main import create_app
 from app.settings.settings import Settings
 from app.storage.database import Database
-from tests.support.api import Api, frozen_clock
-from tests.support.live import Live, opened_live
-from tests.support.server import Server, running_server
+from tests.support.processes.server import Server, running_server
+from tests.support.service.api import Api, frozen_clock
+from tests.support.service.live import Live, opened_live
 
 _names = count()
 _UMASK = os.umask(0o022)

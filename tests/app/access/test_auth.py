@@ -18,9 +18,9 @@ from app.cli import main
 from app.main import create_app
 from app.settings.settings import Settings
 from app.storage.database import Database
-from tests.support.api import Api, frozen_clock
-from tests.support.dumps import contents, tables
-from tests.support.server import Server, environment
+from tests.support.leaks.dumps import contents, tables
+from tests.support.processes.server import Server, environment
+from tests.support.service.api import Api, frozen_clock
 
 OWN = "an-admin-key-of-my-own-0123456789abcdef"
 FOR_METRICS = "a-metrics-key-of-my-own-0123456789abcdef"

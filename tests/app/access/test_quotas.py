@@ -10,8 +10,8 @@ from httpx import Response
 from app.access.auth import Role
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import Api, frozen_clock
-from tests.support.live import Live
+from tests.support.service.api import Api, frozen_clock
+from tests.support.service.live import Live
 
 
 @pytest.fixture

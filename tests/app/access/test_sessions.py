@@ -13,9 +13,9 @@ from pydantic import SecretStr
 from app.access.auth import Role, issue_key
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES, Api, frozen_clock
-from tests.support.dumps import contents
-from tests.support.visitors import Visitor, cookie_of, signed_in, try_key, visitor
+from tests.support.browser.visitors import Visitor, cookie_of, signed_in, try_key, visitor
+from tests.support.leaks.dumps import contents
+from tests.support.service.api import ATTRIBUTES, Api, frozen_clock
 
 OWN = "an-admin-key-of-my-own-0123456789abcdef"
 DATASET = {"name": "new", "attributes": ATTRIBUTES, "budget": "1"}

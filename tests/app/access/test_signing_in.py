@@ -15,8 +15,8 @@ from app.access.sign_in_delays import SignInDelays
 from app.errors import TooManyRequests
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import Api, frozen_clock
-from tests.support.visitors import try_key
+from tests.support.browser.visitors import try_key
+from tests.support.service.api import Api, frozen_clock
 
 CANARY = "CANARY7f3a"
 

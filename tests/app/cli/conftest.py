@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from app.access.auth import Role
 from app.cli import main
-from tests.support.live import Live
+from tests.support.service.live import Live
 
 Run = Callable[..., Result]
 

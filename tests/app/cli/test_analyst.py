@@ -12,7 +12,7 @@ import pytest
 from app.access.auth import Role
 from app.cli import bikes
 from tests.app.cli.conftest import Run
-from tests.support.live import Live
+from tests.support.service.live import Live
 
 ANALYST = Role.ANALYST
 

@@ -10,8 +10,8 @@ import pytest
 from app.access.auth import Role
 from core.ledger.chain import LedgerEntry
 from tests.app.cli.conftest import Run
-from tests.support.books import filled_ledger
-from tests.support.live import Live
+from tests.support.databases.books import filled_ledger
+from tests.support.service.live import Live
 
 AUDITOR, CURATOR = Role.AUDITOR, Role.CURATOR
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.access.auth import Role
 from tests.app.cli.conftest import Run
-from tests.support.live import Live
+from tests.support.service.live import Live
 
 CURATOR = Role.CURATOR
 BOUNDS = ("-a", "x:0..10", "-a", "y:0..10")

@@ -13,7 +13,7 @@ from app.access.auth import Role
 from app.cli import bikes, main
 from rugnik import Client
 from tests.app.cli.conftest import Run
-from tests.support.live import Live, break_before, refuse
+from tests.support.service.live import Live, break_before, refuse
 
 CURATOR, ADMIN, ANALYST, AUDITOR = Role.CURATOR, Role.ADMIN, Role.ANALYST, Role.AUDITOR
 BOUNDS = ("-a", "x:0..10", "-a", "y:0..10", "-a", "hour:0..24")

@@ -19,8 +19,8 @@ from app.releases import datasets
 from app.settings.settings import Settings
 from core.budget import Epsilon
 from core.ledger.chain import Head
-from tests.support.books import CURATOR, DOMAIN, filled_ledger
-from tests.support.server import environment
+from tests.support.databases.books import CURATOR, DOMAIN, filled_ledger
+from tests.support.processes.server import environment
 
 
 def examined(settings: Settings, code: int) -> dict[str, tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from app.access.auth import Role
 from app.main import create_app
 from app.settings.settings import Settings
 from tests.contracts.test_roles import MATRIX, PAGES
-from tests.support.api import Api, frozen_clock
+from tests.support.service.api import Api, frozen_clock
 
 EVIL = {"Host": "evil.example"}
 

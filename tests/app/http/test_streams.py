@@ -21,9 +21,9 @@ from app.releases import datasets
 from app.service import Service
 from app.settings.settings import Settings
 from core.budget import Epsilon
-from tests.support.api import frozen_clock
-from tests.support.books import ADMIN, vast_ledger
-from tests.support.live import Live, opened_live
+from tests.support.databases.books import ADMIN, vast_ledger
+from tests.support.service.api import frozen_clock
+from tests.support.service.live import Live, opened_live
 
 ENTRIES = 2_500  # a megabyte: more than two small buffers hold
 READERS = 5

@@ -28,9 +28,9 @@ from app.storage.tables import metadata
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.synopsis import Synopsis
-from tests.support.api import ROWS, Api, frozen_clock
-from tests.support.books import without_triggers
-from tests.support.visitors import visitor
+from tests.support.browser.visitors import visitor
+from tests.support.databases.books import without_triggers
+from tests.support.service.api import ROWS, Api, frozen_clock
 
 
 def tampered(api: Api, statement: str, **values: Any) -> int:

@@ -22,8 +22,8 @@ from app.service import Service
 from app.settings.settings import Settings
 from core.budget import Epsilon
 from core.ledger.chain import Kind, LedgerEntry
-from tests.support.api import Api, frozen_clock
-from tests.support.books import ADMIN, CURATOR, DOMAIN, an_order, filled_ledger, long_ledger, without_triggers
+from tests.support.databases.books import ADMIN, CURATOR, DOMAIN, an_order, filled_ledger, long_ledger, without_triggers
+from tests.support.service.api import Api, frozen_clock
 
 AUDITOR = Principal(id="k2", name="auditor", role=Role.AUDITOR, datasets=None)
 

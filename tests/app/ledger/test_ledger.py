@@ -17,8 +17,8 @@ from app.main import make_service
 from app.service import Service
 from app.settings.settings import Settings
 from core.ledger.chain import EMPTY, Verification, Walk
-from tests.support.api import Api, frozen_clock
-from tests.support.books import filled_ledger, long_ledger, without_triggers
+from tests.support.databases.books import filled_ledger, long_ledger, without_triggers
+from tests.support.service.api import Api, frozen_clock
 
 EDITS = [
     "UPDATE ledger SET epsilon_nano = epsilon_nano + 1 WHERE seq = 1",

@@ -19,8 +19,8 @@ from app.main import create_app, make_service
 from app.releases import releases
 from app.settings.settings import Settings
 from core.ledger.chain import EMPTY, Head
-from tests.support.api import Api, frozen_clock
-from tests.support.books import CURATOR, an_order, filled_ledger, without_triggers
+from tests.support.databases.books import CURATOR, an_order, filled_ledger, without_triggers
+from tests.support.service.api import Api, frozen_clock
 
 
 def test_a_restored_old_database_is_refused(sqlite_settings: Settings, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from app.questions import questions
 from app.settings.settings import Settings
 from core.clustering.methods import Method
 from core.queries.clusters import find_clusters
-from tests.support.api import ATTRIBUTES, CSV, ROWS, Api
-from tests.support.live import Live, opened_live
+from tests.support.service.api import ATTRIBUTES, CSV, ROWS, Api
+from tests.support.service.live import Live, opened_live
 
 
 def until(condition: Callable[[], bool]) -> None:

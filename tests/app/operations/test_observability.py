@@ -18,8 +18,8 @@ from app.http.middleware.body_limit import MAX_JSON_BYTES
 from app.main import create_app
 from app.releases import datasets, releases
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES, CSV, Api, frozen_clock
-from tests.support.server import Server
+from tests.support.processes.server import Server
+from tests.support.service.api import ATTRIBUTES, CSV, Api, frozen_clock
 
 ROUTE = "/v1/releases/{release_id}/records"
 CANARY = "CANARY-7f3a"

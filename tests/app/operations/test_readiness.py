@@ -17,7 +17,7 @@ from sqlalchemy.pool import QueuePool
 from app.main import create_app
 from app.settings.settings import Settings
 from app.storage.database import Database
-from tests.support.api import Api, frozen_clock
+from tests.support.service.api import Api, frozen_clock
 
 SECONDS = 20  # a safety net: the waits are a few seconds long, and were 30 and more
 THREADS = 40  # requests that AnyIO runs at once in threads

@@ -22,7 +22,7 @@ from app.questions.answers import Published
 from app.questions.questions import ask_clusters
 from core.clustering.methods import Method
 from core.queries.clusters import find_clusters
-from tests.support.api import ATTRIBUTES, Api
+from tests.support.service.api import ATTRIBUTES, Api
 
 QUESTIONS = [
     "count?where=age:20..40&where=income:..500",

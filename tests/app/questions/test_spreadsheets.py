@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.questions.spreadsheets import as_text
-from tests.support.api import Api
+from tests.support.service.api import Api
 
 FORMULAS = ["=HYPERLINK(1)", "+1", "-2+3", "@SUM(A1)", "\uff1dcmd", "'=x"]
 

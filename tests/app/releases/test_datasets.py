@@ -10,7 +10,7 @@ import pytest
 
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import ATTRIBUTES, Api, frozen_clock
+from tests.support.service.api import ATTRIBUTES, Api, frozen_clock
 
 AGE = {"name": "age", "lower": 0, "upper": 100}
 NOTHING: tuple[list[bytes], str] = ([], '{"datasets":[],"next":null}')

@@ -14,8 +14,8 @@ from app.releases import publishing, releases
 from app.storage.tables import ledger
 from core.ledger.chain import Kind
 from core.randomness import NoiseSource
-from tests.support.api import Api
-from tests.support.dumps import contents
+from tests.support.leaks.dumps import contents
+from tests.support.service.api import Api
 
 SIZES: list[dict[str, Any]] = [{"declared": 500}, {"estimate": "0.05"}]
 

@@ -19,9 +19,9 @@ from app.access.auth import Role
 from app.main import create_app
 from app.operations import observability
 from app.settings.settings import Settings
-from tests.support.api import CSV, ROWS, Api, frozen_clock
-from tests.support.dumps import tables
-from tests.support.routes import api_routes
+from tests.support.leaks.dumps import tables
+from tests.support.service.api import CSV, ROWS, Api, frozen_clock
+from tests.support.service.routes import api_routes
 
 NOBODY = b"age,income\n"
 CROWD = NOBODY + b"".join(b"%d,%d\n" % (i % 100, (7 * i) % 1000) for i in range(100_000))

@@ -10,7 +10,7 @@ from httpx import Response
 
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import Api, frozen_clock
+from tests.support.service.api import Api, frozen_clock
 
 
 def plan(api: Api, **changes: Any) -> Response:

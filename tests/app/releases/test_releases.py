@@ -14,8 +14,8 @@ from sqlalchemy import text
 from app.access.auth import Role
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import CSV, ROWS, Api, frozen_clock
-from tests.support.books import without_triggers
+from tests.support.databases.books import without_triggers
+from tests.support.service.api import CSV, ROWS, Api, frozen_clock
 
 
 def test_ten_orders_of_a_tenth_fit_one_to_the_last_billionth(api: Api) -> None:

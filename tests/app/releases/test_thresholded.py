@@ -11,7 +11,7 @@ import pytest
 
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import Api, frozen_clock
+from tests.support.service.api import Api, frozen_clock
 
 NAMES = [f"x{i}" for i in range(6)]
 CENTRES = np.array([[2.0] * 6, [8.0] * 6, [2.0, 8.0] * 3])

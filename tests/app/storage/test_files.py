@@ -16,8 +16,8 @@ import pytest
 from app.cli.doctor import examine
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import Api, frozen_clock
-from tests.support.server import Server, environment
+from tests.support.processes.server import Server, environment
+from tests.support.service.api import Api, frozen_clock
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from app.main import make_service
 from app.settings.settings import Settings
 from app.storage.database import Database, alembic_config
 from app.storage.tables import metadata
-from tests.support.api import frozen_clock
-from tests.support.dumps import constraint_names
-from tests.support.migrating import two_at_once
-from tests.support.server import environment
+from tests.support.databases.migrating import two_at_once
+from tests.support.leaks.dumps import constraint_names
+from tests.support.processes.server import environment
+from tests.support.service.api import frozen_clock
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -23,8 +23,8 @@ from core.ledger.chain import EMPTY, Head, Kind, LedgerEntry
 from core.plan import Rule
 from core.records import OutOfRange
 from core.synopsis import Synopsis
-from tests.support.api import Api, frozen_clock
-from tests.support.books import DOMAIN, ROWS, an_order
+from tests.support.databases.books import DOMAIN, ROWS, an_order
+from tests.support.service.api import Api, frozen_clock
 
 KEYS = {
     "k00000001": ("curator", None, None),

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
-AGE, INCOME = 31.41592653589, 271.8281828459  # bounds as in tests.support.api: 0..100 and 0..1000
+AGE, INCOME = 31.41592653589, 271.8281828459  # bounds as in tests.support.service.api: 0..100 and 0..1000
 TEXT, COLUMN = "CANARY-7f3a", "CANARYCOLUMN-9c1d"
 
 

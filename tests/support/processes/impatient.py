@@ -1,4 +1,4 @@
-"""`rugnik serve` with short timeouts: `python -m tests.support.impatient PORT`, settings from its environment."""
+"""`rugnik serve` with short timeouts: `python -m tests.support.processes.impatient PORT`, settings by environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that dies at a chosen step: `python -m tests.support.mortal STEP PORT`, settings from its environment.
+"""A server that dies at a chosen step: `python -m tests.support.processes.mortal STEP PORT`, settings by environment.
 
 The process sends itself SIGKILL, as a power cut would: no handler runs, nothing is flushed.
 """

@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from tests.support.image import ROOT, Image
-from tests.support.unprivileged import IDENTITY, give
+from tests.support.deployment.image import ROOT, Image
+from tests.support.deployment.unprivileged import IDENTITY, give
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 

@@ -12,9 +12,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.unprivileged import base_python, give, library_path
+from tests.support.deployment.unprivileged import base_python, give, library_path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 _TOP = r"(?<![\w.])/(opt|wheel|build|var|run)\b"  # folders of the container, where a path begins with one
 
 
@@ -127,7 +127,7 @@ def _tools(image: Image) -> Path:
     tools.mkdir(parents=True)
     scripts = {
         "python": f'exec {image.python} "$@"',
-        "pip": f'PYTHONPATH={ROOT} exec {sys.executable} -m tests.support.linked_pip "$@"',
+        "pip": f'PYTHONPATH={ROOT} exec {sys.executable} -m tests.support.deployment.linked_pip "$@"',
     }
     for name, line in scripts.items():
         (tools / name).write_text(f"#!/bin/sh\n{line}\n")

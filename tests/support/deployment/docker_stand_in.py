@@ -1,13 +1,13 @@
 """Stands in for `docker` where there is none: refuses a command that docker-compose.yml could not carry out.
 
-`python -m tests.support.docker_stand_in compose …` checks verb, options and services, and does nothing.
+`python -m tests.support.deployment.docker_stand_in compose …` checks verb, options and services, and does nothing.
 """
 
 from __future__ import annotations
 
 import sys
 
-from tests.support.composed import COMPOSE
+from tests.support.deployment.composed import COMPOSE
 
 _OPTIONS = {
     "up": {"--build", "--detach"},

@@ -1,4 +1,4 @@
-"""pip, except that the packages of a lock are not fetched again: `python -m tests.support.linked_pip …`.
+"""pip, except that the packages of a lock are not fetched again: `python -m tests.support.deployment.linked_pip …`.
 
 The development environment has them already, put there by pip from the same hashes (tests/contracts/test_locks.py
 compares), so their files are linked: nothing but the lock's packages, in the lock's versions, in a second and offline.

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from tests.support.server import Server
+from tests.support.processes.server import Server
 
 ATTRIBUTES = [
     {"name": "age", "lower": 0, "upper": 100},

@@ -13,7 +13,7 @@ from httpx import Response
 
 from app.access.auth import Role
 from app.access.sessions import CSRF_HEADER
-from tests.support.api import Api
+from tests.support.service.api import Api
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _TOKEN = re.compile(r'<meta name="csrf-token" content="([0-9a-f]+)">')

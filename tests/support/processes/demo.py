@@ -57,7 +57,7 @@ def running_demo(folder: Path, *command: str, port: int | None = None) -> Iterat
         stderr=subprocess.PIPE,
         text=True,
         env=env,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         start_new_session=True,
     )
     assert process.stdout is not None

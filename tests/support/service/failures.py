@@ -11,8 +11,8 @@ from typing import Any
 from httpx import Response
 
 from app.http.middleware.body_limit import MAX_JSON_BYTES
-from tests.support.api import ATTRIBUTES, CSV, ROWS
-from tests.support.world import World
+from tests.support.service.api import ATTRIBUTES, CSV, ROWS
+from tests.support.service.world import World
 
 CANARY = "CANARY7f3a"
 JSON = {"Content-Type": "application/json"}

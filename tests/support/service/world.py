@@ -12,7 +12,7 @@ from typing import Any
 from app.access.auth import Role, issue_key
 from app.main import create_app
 from app.settings.settings import Settings
-from tests.support.api import Api, frozen_clock
+from tests.support.service.api import Api, frozen_clock
 
 # Small enough to be exceeded by a test, large enough for everything else.
 CAPS: dict[str, Any] = {

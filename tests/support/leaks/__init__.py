@@ -1,0 +1,1 @@
+"""Rows that can be recognised anywhere, and everything that a database holds."""
