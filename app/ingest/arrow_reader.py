@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.ipc
 from numpy.typing import NDArray
 
+from app.ingest.arrow_messages import NOT_A_STREAM, Kind, Message, messages
 from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.limits import Limits
-from app.ingest.messages import NOT_A_STREAM, Kind, Message, messages
 
 
 def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:

@@ -7,12 +7,12 @@ from enum import StrEnum
 
 from app.ingest.arrow_reader import read_arrow
 from app.ingest.batch import Batch
+from app.ingest.byte_stream import capped, inflate
 from app.ingest.csv_reader import read_csv
 from app.ingest.errors import Cap
 from app.ingest.limits import Limits
 from app.ingest.ndjson_reader import read_ndjson
 from app.ingest.parquet_reader import read_parquet
-from app.ingest.stream import capped, inflate
 
 
 class MediaType(StrEnum):

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from app.ingest.byte_stream import pieces
 from app.ingest.limits import KIB, MIB
-from app.ingest.stream import pieces
 
 BLOCK_BYTES = MIB
 _PIECE_BYTES = 64 * KIB

@@ -13,11 +13,11 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.parquet
 
+from app.ingest.arrow_messages import metadata_of, require_small_metadata
 from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
 from app.ingest.errors import AmbiguousColumns, Cap, UnreadableFile, UploadTooLarge, WrongColumnType, attempt
 from app.ingest.limits import MIB, Limits
-from app.ingest.messages import metadata_of, require_small_metadata
-from app.ingest.pages import NOT_PARQUET, require_bounded
+from app.ingest.parquet_pages import NOT_PARQUET, require_bounded
 from app.ingest.spool import SealedSpool
 from app.ingest.thrift import BINARY, LIST, Struct, decode
 

@@ -15,8 +15,8 @@ from typing import assert_never
 
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.formats import MediaType, read_batches
-from app.ingest.holding import Holding
 from app.ingest.limits import Limits
+from app.ingest.record_buffer import RecordBuffer
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
@@ -55,16 +55,16 @@ class CountedRows:
 class HeldRows:
     """The rows of an upload whose grid follows from their noisy number: held until it is known."""
 
-    holding: Holding
+    buffer: RecordBuffer
     ingest: Ingest
 
     def __len__(self) -> int:
-        return len(self.holding)
+        return len(self.buffer)
 
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
         """Count every held record; called once."""
         counts = _no_counts(plan)
-        for records in self.holding.pages():
+        for records in self.buffer.pages():
             counts.add(records)
         return counts
 
@@ -104,8 +104,8 @@ def read_upload(
             counts = _no_counts(plan)
             yield CountedRows(plan, counts, take(counts.add))
         case EstimatedSize():
-            with Holding(dimensions=domain.dimensions, limits=limits) as holding:
-                yield HeldRows(holding, take(holding.add))
+            with RecordBuffer(dimensions=domain.dimensions, limits=limits) as buffer:
+                yield HeldRows(buffer, take(buffer.add))
         case _:
             assert_never(order.size)
 

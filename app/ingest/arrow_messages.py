@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 
+from app.ingest.byte_stream import ByteSource
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.flatbuffer import Table, read_number
 from app.ingest.limits import MIB, Limits
-from app.ingest.stream import ByteSource
 
 MAX_METADATA_BYTES = 4 * MIB
 NOT_A_STREAM = "The body is not an Arrow stream, or a damaged one."

@@ -1,4 +1,4 @@
-"""Holding: the records of one upload while the grid is not yet known, in memory first and then in a sealed spool."""
+"""RecordBuffer: the records of one upload while the grid is not yet known, in memory first and then in a sealed spool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.records import Records
 PAGE_ROWS = 2**16
 
 
-class Holding:
+class RecordBuffer:
     """Takes records batch by batch and gives them back, in order, in pages of PAGE_ROWS.
 
     Pages are filled to the brim whatever the size of a batch, so memory is `buffer_bytes` and one page, also for an
