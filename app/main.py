@@ -28,10 +28,10 @@ from app.http.uploads import UploadSlots
 from app.ledger.book import check_witness
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
-from app.operations.hardening import disable_core_dumps
 from app.operations.lanes import Lanes
 from app.operations.observability import Metrics, ObserveRequests, configure_logging
-from app.operations.startup import database_errors, prepare_folders
+from app.operations.process_privacy import disable_core_dumps
+from app.operations.start_checks import database_errors, prepare_folders
 from app.questions.answers import Answers
 from app.service import Service, utc_now
 from app.settings.settings import Settings

@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page
 
-from app.cli import bikes
+from app.cli import demo_data
 from app.settings.settings import Settings
 from tests.support.browser.chromium import chromium, surfer
 from tests.support.browser.city import built_city, curator_call
@@ -23,11 +23,11 @@ _MOST = 200_000  # bytes
 
 def bike_trips(server: Server, key: str) -> str:
     """The demo's trips, released by place; the id of the release."""
-    curator_call(server, key, "POST", "/v1/datasets", json=bikes.SCHEMA)
+    curator_call(server, key, "POST", "/v1/datasets", json=demo_data.SCHEMA)
     terms = {"attributes": ["x", "y"], "epsilon": "1", "clusters": 4}
-    release = str(curator_call(server, key, "POST", f"/v1/datasets/{bikes.DATASET}/releases", json=terms)["id"])
+    release = str(curator_call(server, key, "POST", f"/v1/datasets/{demo_data.DATASET}/releases", json=terms)["id"])
     headers = {"Content-Type": "text/csv"}
-    curator_call(server, key, "PUT", f"/v1/releases/{release}/records", content=bikes.csv(20_000), headers=headers)
+    curator_call(server, key, "PUT", f"/v1/releases/{release}/records", content=demo_data.csv(20_000), headers=headers)
     return release
 
 

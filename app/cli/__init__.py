@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, releasing, service
+from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, releasing, serve
 from app.cli.shared import CODES, Sentences
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
@@ -48,7 +48,7 @@ def _options(
 
 
 RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
-for run in (demo.demo, service.serve, service.migrate, doctor.doctor):
+for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
 main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)

@@ -102,7 +102,7 @@ def check_locally(
     try:
         limits = Settings().limits
     except ValueError:
-        from app.operations.serving import read_settings
+        from app.operations.server import read_settings
 
         limits = read_settings().limits
     body = body_of(file, media_type=media_type)

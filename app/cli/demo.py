@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli import bikes
+from app.cli import demo_data
 from app.cli.shared import Code, fail, note
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def demo(
 
 
 def _run(settings: Settings, listener: socket.socket) -> None:
-    from app.operations.startup import prepare_data_folder, serving_alone
+    from app.operations.start_checks import prepare_data_folder, serving_alone
     from app.storage.database import Database
 
     prepare_data_folder(settings)
@@ -157,7 +157,7 @@ def _release(service: Service, curator_key: str) -> str:
     from core.budget import Epsilon
 
     caller = authenticate(service, curator_key)
-    body = DatasetBody(**bikes.SCHEMA)
+    body = DatasetBody(**demo_data.SCHEMA)
     try:
         dataset = datasets.get(service, caller, body.name)
     except NotFound:
@@ -174,7 +174,7 @@ def _release(service: Service, curator_key: str) -> str:
         return by_state[State.PUBLISHED]
     order = OrderBody(epsilon=EPSILON, clusters=CLUSTERS).to_order(dataset.domain)
     release = by_state.get(State.ORDERED) or releases.order(service, caller, body.name, order, idempotency_key=None).id
-    releases.publish(service, caller, release, iter([bikes.csv(ROWS)]), media_type=MediaType.CSV, gzip=False)
+    releases.publish(service, caller, release, iter([demo_data.csv(ROWS)]), media_type=MediaType.CSV, gzip=False)
     return release
 
 
@@ -194,7 +194,7 @@ def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> N
     import uvicorn
 
     from app.main import create_app
-    from app.operations.serving import server_options
+    from app.operations.server import server_options
 
     class Announcing(uvicorn.Server):
         """Tells how to look at it once it answers."""
@@ -218,7 +218,7 @@ def _banner(demo: Prepared) -> str:
     width = max(map(len, ROLES))
     keys = "\n".join(f"  {role:<{width}}  {demo.keys[role]}" for role in ROLES)
     return f"""
-rugnik is ready, with {bikes.DATASET} published in it.
+rugnik is ready, with {demo_data.DATASET} published in it.
 
   Dashboard  {demo.url}/
   API        {demo.url}/openapi.json
@@ -234,7 +234,7 @@ In another terminal:
 
   curl -s "$RUGNIK_URL/v1/releases/$RELEASE/count?where=hour:7..9" -H "Authorization: Bearer $ANALYST"; echo
 
-  RUGNIK_KEY=$ANALYST {rugnik} query clusters {bikes.DATASET} --k 5
+  RUGNIK_KEY=$ANALYST {rugnik} query clusters {demo_data.DATASET} --k 5
 
   {shlex.quote(str(python))} -c "import os; from rugnik import Client
 rugnik = Client(os.environ['RUGNIK_URL'], os.environ['ANALYST'])

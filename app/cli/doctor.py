@@ -56,7 +56,7 @@ def doctor(
       rugnik doctor --data-dir rugnik-data-demo
     """
     from app.operations.observability import configure_logging
-    from app.operations.serving import read_settings
+    from app.operations.server import read_settings
 
     settings = read_settings()
     configure_logging(settings.log_level)  # to standard error: standard output is for the findings
@@ -89,7 +89,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _folder(settings: Settings) -> Finding:
-    from app.operations.startup import open_to_others
+    from app.operations.start_checks import open_to_others
 
     folder = settings.data_dir
     if settings.database_url is not None and not folder.exists():
@@ -105,7 +105,7 @@ def _folder(settings: Settings) -> Finding:
 
 def _secrets(settings: Settings) -> Iterator[Finding]:
     """Files that hold a key, or that whoever can write them could reset a budget with."""
-    from app.operations.startup import open_to_others
+    from app.operations.start_checks import open_to_others
 
     for path in sorted(settings.data_dir.glob("*.env")):
         if open_to_others(path):

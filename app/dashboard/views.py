@@ -17,6 +17,7 @@ from app.errors import LedgerBroken, NotFound
 from app.http.routes.datasets import Name
 from app.http.routes.releases import ReleaseId
 from app.http.schemas.releases import ReleaseReply
+from app.ingest.formats import FORMATS
 from app.ledger import history
 from app.ledger.book import State, read_book
 from app.releases import datasets, releases
@@ -104,7 +105,7 @@ def wizard(
         "remaining": str(found.budget.remaining),
         "order": None if ordered is None else _order_facts(ordered),
     }
-    return page(request, "wizard.html", caller, dataset=found, ordered=ordered, facts=facts)
+    return page(request, "wizard.html", caller, dataset=found, ordered=ordered, facts=facts, formats=FORMATS)
 
 
 def _order_facts(ordered: releases.Release) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Arrow stream: batch by batch, the wanted columns only, each message measured before Arrow allocates for it."""
+"""Reader of Arrow IPC streams: batch by batch, the wanted columns only.
+
+The size of each message is checked (`arrow_messages`) before pyarrow allocates memory for it.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,18 @@ import pyarrow as pa
 import pyarrow.ipc
 from numpy.typing import NDArray
 
+from app.ingest.arrow_messages import NOT_A_STREAM, Kind, Message, messages
 from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.limits import Limits
-from app.ingest.messages import NOT_A_STREAM, Kind, Message, messages
 
 
 def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
-    """The rows of an Arrow stream.
+    """Yield the rows of an Arrow stream in batches of at most ROWS_AT_ONCE rows.
 
-    Messages are pushed to Arrow one at a time and read at once. Were Arrow to pull them, an exception of the body (a
-    client that has gone) would pass through Arrow and come out as a fault of the file.
+    Raises UnreadableFile, ColumnFault or UploadTooLarge. Each message is pushed to pyarrow and read immediately. If
+    pyarrow pulled the bytes itself, an exception of the body (such as a client that disconnects) would pass through
+    pyarrow and look like a fault of the file.
     """
     stream = messages(chunks, limits)
     first = next(stream, None)
@@ -31,12 +35,12 @@ def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) 
     feed = _Feed()
     feed.push(first)
     reader = attempt(partial(_open, feed, included), NOT_A_STREAM)
-    dictionaries = 0  # of other columns; Arrow holds them as long as the stream is open
+    dictionary_bytes = 0  # of columns that are not wanted; pyarrow keeps them as long as the stream is open
     for message in stream:
         feed.push(message)
         if message.kind is Kind.DICTIONARY:
-            dictionaries += message.held_bytes
-            if dictionaries > limits.max_block_bytes:
+            dictionary_bytes += message.held_bytes
+            if dictionary_bytes > limits.max_block_bytes:
                 raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes)
             continue
         columns = attempt(partial(_next_columns, reader, names), NOT_A_STREAM)
@@ -47,6 +51,7 @@ def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) 
 
 
 def _wanted(message: Message, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Column indices of the attributes, from the schema message; raises ColumnFault where they do not fit."""
     schema = attempt(partial(_schema, message), NOT_A_STREAM)
     wanted = positions(names, [name for name, _ in schema])
     require_numbers(names, [schema[position][1] for position in wanted])
@@ -66,8 +71,8 @@ def _open(feed: _Feed, included: tuple[int, ...]) -> pa.RecordBatchReader:
 def _next_columns(reader: pa.RecordBatchReader, names: tuple[str, ...]) -> list[pa.Array]:
     """The wanted columns of the next batch, checked to lie within their buffers.
 
-    Decimals are spared the full check: it compares each value with the precision of the column, and then one row
-    could refuse the file.
+    Decimal columns get the basic check only. The full check compares each value with the precision of the column, so
+    the value of one row could make the whole file be refused.
     """
     batch = reader.read_next_batch()
     columns = [batch.column(name) for name in names]
@@ -81,7 +86,7 @@ def _part(columns: list[pa.Array], start: int) -> NDArray[np.float64]:
 
 
 class _Feed:
-    """The file that Arrow reads: the messages pushed so far."""
+    """The file object that pyarrow reads from: a queue of the messages pushed so far."""
 
     closed = False
 
@@ -89,11 +94,14 @@ class _Feed:
         self._parts: deque[memoryview] = deque()
 
     def push(self, message: Message) -> None:
-        """Make one more message readable."""
+        """Append one message to the queue."""
         self._parts.extend(memoryview(part) for part in (message.head, message.body) if part)
 
     def read(self, count: int) -> memoryview:
-        """The next bytes; Arrow reads frame, metadata and body apart, so no read goes beyond a part."""
+        """At most `count` bytes, and nothing at the end of the queue.
+
+        pyarrow reads frame, metadata and body separately, so no read has to join two parts.
+        """
         if not self._parts:
             return memoryview(b"")
         part = self._parts.popleft()

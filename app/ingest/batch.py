@@ -1,4 +1,4 @@
-"""Batch: some rows of an upload as numbers, the one form that every reader ends in."""
+"""Batch: rows of an upload as an array of numbers. Every reader yields batches."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ ROWS_AT_ONCE = 2**16
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Batch:
-    """`values[i, x]` is attribute x of row i, NaN where it could not be read; `bad_rows` never became numbers at all.
+    """Rows of one upload.
 
-    A row with a NaN and a bad row end alike: read, and dropped.
+    values    shape (rows, attributes); values[i, x] is attribute x of row i, NaN where it could not be read
+    bad_rows  number of further rows that could not be parsed at all
+
+    A row with a NaN and a bad row have the same fate: both count as read and as dropped.
     """
 
     values: NDArray[np.float64]
@@ -27,7 +30,11 @@ class Batch:
 
 
 def positions(names: tuple[str, ...], columns: Sequence[str]) -> tuple[int, ...]:
-    """Where each attribute is among the columns; other columns may be there, even several of one name."""
+    """The index of each attribute among the columns.
+
+    Raises MissingColumns or AmbiguousColumns. Columns that are no attribute are ignored, also where several of them
+    have the same name.
+    """
     missing = tuple(name for name in names if name not in columns)
     if missing:
         raise MissingColumns(missing)
@@ -38,9 +45,9 @@ def positions(names: tuple[str, ...], columns: Sequence[str]) -> tuple[int, ...]
 
 
 def require_numbers(names: tuple[str, ...], types: Sequence[pa.DataType]) -> None:
-    """Refuse columns of any type but the numeric ones.
+    """Raise WrongColumnType unless every column has a numeric type.
 
-    A column of nulls passes: writers choose that type when no row has a value, and rows must not decide.
+    The null type is accepted: writers choose it when no row has a value, and a refusal must not depend on the rows.
     """
     wrong = tuple(name for name, kind in zip(names, types, strict=True) if not _is_number(kind))
     if wrong:
@@ -53,10 +60,10 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def from_columns(columns: Sequence[pa.Array]) -> NDArray[np.float64]:
-    """Numeric columns of equal length -> one row per line, nulls as NaN.
+    """Numeric columns of equal length -> an array of shape (rows, columns), nulls as NaN.
 
-    `safe=False`, since a safe cast refuses the whole column for one integer beyond 2^53. Columns lie one after the
-    other in memory: they come that way, and core reads them faster so.
+    The cast is unsafe (`safe=False`) because a safe one refuses the whole column for a single integer beyond 2^53. The
+    array is in column-major order: the columns arrive that way, and core reads them faster that way.
     """
     values = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
     for x, column in enumerate(columns):

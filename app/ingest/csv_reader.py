@@ -1,19 +1,23 @@
-"""CSV: a header line, then one row per line, each line judged by itself.
+"""Reader of CSV: a header line, then one row per line, each line parsed on its own.
 
-One function of a line alone decides what the line is worth (`CsvParser.line`): its fields, their number, and the
-numbers in the wanted ones. pyarrow computes the same for a whole block at 25 times the speed, but it judges a block as
-a whole: one bad line fails it. So a block that pyarrow reads without complaint is taken as read, and any other is
-read line by line. One odd row then changes the path its block takes, and it changes nothing else as long as the two
-paths agree on every other line. They do because of
+`CsvParser.line` defines the result of a line: its fields, their number, and the numbers in the wanted fields. It is a
+function of that line alone, which is what the privacy proof needs (step 1 in `core.release`).
 
-- the fields: without a quote, both split at commas. CR, NUL and a BOM at the start of a block, where pyarrow has rules
-  of its own, never reach it. Quotes are obeyed within a line and only on the slow path; a quote that does not end with
-  its line is a bad row.
-- the width: a line with more or fewer fields than the header is a bad row to one and fails the block in the other.
-- the numbers: `_NUMBER` is what pyarrow accepts as a finite double, no more and no less; both round correctly. What
-  Python's float() takes beyond it (1_000, other scripts' digits, vertical tabs) is refused. "inf", "nan" and the like
-  pyarrow does accept, as numbers that are not finite: such a row is dropped, like one without a number.
-- blank lines: skipped by both, not even counted as rows, also where the file has a single column.
+There are two paths. The slow path calls `line` for each line. The fast path gives a whole block of lines to pyarrow,
+which is 25 times as fast but fails the whole block for one bad line. A block that pyarrow reads without an error is
+taken as it is; any other block is read on the slow path. So an odd row can change the path that its block takes. That
+changes no other row, because both paths agree on every line:
+
+- Fields. Without quotes, both paths split at commas. pyarrow has its own rules for CR, NUL and a BOM at the start of
+  a block, so a block that contains one of them takes the slow path. So does a block with a quote. The slow path
+  accepts quotes within a line; a line whose quotes do not match is a bad row.
+- Number of fields. A line with more or fewer fields than the header is a bad row on the slow path, and makes pyarrow
+  fail the block on the fast path.
+- Numbers. `_NUMBER` matches exactly the texts that pyarrow accepts as a finite double. Both paths round correctly.
+  Texts that only Python's float() accepts (1_000, digits of other scripts, vertical tabs) do not match. pyarrow also
+  accepts "inf", "nan" and the like as numbers that are not finite; such a row is dropped later, like one without a
+  number.
+- Blank lines. Both paths skip them and do not count them as rows, also in a file with a single column.
 """
 
 from __future__ import annotations
@@ -33,15 +37,18 @@ from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge
 from app.ingest.limits import Limits
 from app.ingest.lines import BOM, MAX_BLOCK_BYTES, blocks, first_line
 
-# Possessive throughout: a hostile field must not make the matcher go back and try again.
+# Possessive quantifiers throughout: a hostile field must not cause backtracking.
 _NUMBER = re.compile(r"[ \t]*+[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+[ \t]*+")
 _SPECIAL = (b'"', b"\r", b"\0")
-# Spellings of "no value" that keep a block on the fast path. None is a number, so they decide speed and nothing else.
+# Spellings of "no value" that keep a block on the fast path. None of them is a number, so this list affects speed only.
 _NULLS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"]
 
 
 def read_csv(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
-    """The rows of a CSV body, block by block."""
+    """Yield the rows of a CSV body, one batch per block of lines.
+
+    Raises UnreadableFile, ColumnFault or UploadTooLarge for the header; a bad line below it is a bad row.
+    """
     line, rest = first_line(chunks, max_line_bytes=limits.max_line_bytes)
     columns = _header(line, limits)
     parser = CsvParser(positions(names, columns), width=len(columns), max_line_bytes=limits.max_line_bytes)
@@ -51,9 +58,9 @@ def read_csv(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) ->
 
 
 def _header(line: bytes | None, limits: Limits) -> list[str]:
-    """The column names, without the spaces around them.
+    """The column names, without spaces and tabs around them; `line` is None if it was too long.
 
-    Bytes that are not UTF-8 become surrogates, which no attribute name contains: such a column is one of the others.
+    Bytes that are not UTF-8 become surrogates. No attribute name contains one, so such a column is simply not wanted.
     """
     if line is None:
         raise UnreadableFile(
@@ -71,7 +78,7 @@ def _header(line: bytes | None, limits: Limits) -> list[str]:
 
 
 def _fields(line: str) -> list[str] | None:
-    """The fields of one line that is not blank; None where its quotes do not match."""
+    """The fields of a line that is not blank; None if its quotes do not match."""
     if '"' not in line:
         return line.split(",")
     with suppress(csv.Error):
@@ -80,7 +87,7 @@ def _fields(line: str) -> list[str] | None:
 
 
 class CsvParser:
-    """Reads lines of `width` fields; the wanted numbers are those at `wanted`."""
+    """Parses lines of `width` fields; `wanted` has the indices of the fields that hold the attributes."""
 
     def __init__(self, wanted: tuple[int, ...], *, width: int, max_line_bytes: int) -> None:
         self._wanted = wanted
@@ -99,19 +106,19 @@ class CsvParser:
             ignore_empty_lines=True,
         )
         self._convert_options = pyarrow.csv.ConvertOptions(
-            check_utf8=False,  # the other columns may hold anything
+            check_utf8=False,  # columns that are not wanted may hold anything
             column_types=dict.fromkeys(included, pa.float64()),
             include_columns=included,
             null_values=_NULLS,
         )
 
     def block(self, text: bytes) -> Batch:
-        """The rows of a block of lines, each ending in LF: what `lines` makes of it, faster where that is possible."""
+        """The rows of a block of lines that each end in LF: the result of `lines`, by the fast path if possible."""
         special = text.startswith(BOM) or any(byte in text for byte in _SPECIAL)
         return (None if special else self.whole(text)) or self.lines(text)
 
     def whole(self, text: bytes) -> Batch | None:
-        """The rows as pyarrow reads them, or None where it complains: what it says would quote a row."""
+        """Fast path: the rows as pyarrow reads them; None if it raises, without its message, which may quote a row."""
         with suppress(Exception):
             table = pyarrow.csv.read_csv(
                 pa.BufferReader(text),
@@ -123,9 +130,10 @@ class CsvParser:
         return None
 
     def lines(self, text: bytes) -> Batch:
-        """The rows, read one line at a time.
+        """Slow path: the rows, parsed line by line.
 
-        Latin-1 gives every byte a character of its own; only ASCII means anything here, whatever the true encoding.
+        Decoded as Latin-1, which maps every byte to a character. Only ASCII characters have a meaning here, so the
+        true encoding does not matter.
         """
         numbers = array("d")
         bad_rows = 0
@@ -140,7 +148,7 @@ class CsvParser:
         return Batch(values, bad_rows)
 
     def line(self, line: str) -> list[float] | None:
-        """The wanted numbers of one line; None for a bad one."""
+        """The wanted numbers of one line; None for a bad row."""
         fields = _fields(line)
         if fields is None or len(fields) != self._width:
             return None

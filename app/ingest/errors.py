@@ -1,4 +1,4 @@
-"""What can be wrong with an upload as a file, as types that carry their fields.
+"""Exceptions for an upload that is refused; each carries its facts as fields.
 
 IngestError
 ├── UnreadableFile         the body is not a file of the stated kind, or a damaged one
@@ -9,9 +9,10 @@ IngestError
 ├── UploadTooLarge         a cap is exceeded; an upload is refused there, never cut short
 └── SpoolFailure           the service could not hold the upload: its own fault, not the file's
 
-Messages are sentences a curator can act on. They name attributes, which are public, and never a byte of the file: no
-row, no unknown column name, no column type. A reader's own message quotes lines, so it is neither passed on nor kept
-as a cause or context, where a logger would find it: every error here is raised outside of an `except` block.
+Messages are sentences a curator can act on. They name attributes, which are public. They never quote the file: no row,
+no name of another column, no column type. The messages of a parser library do quote lines. They are not passed on, and
+not kept as `__cause__` or `__context__` either, where a logger would print them. For that reason every error here is
+raised outside of an `except` block.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _Result = TypeVar("_Result")
 
 
 class IngestError(Exception):
-    """Anything that ingest refuses. Depends on the file as a whole, never on what a row contains."""
+    """Base class: an upload is refused. Depends on the file as a whole, never on the values of a row."""
 
 
 class UnreadableFile(IngestError):
@@ -64,7 +65,7 @@ class WrongColumnType(ColumnFault):
 
 
 class Cap(StrEnum):
-    """The limits an upload can hit."""
+    """Names of the limits that an upload can exceed; see `limits.Limits`."""
 
     BYTES = "bytes"
     INFLATED_BYTES = "inflated_bytes"
@@ -104,10 +105,10 @@ class SpoolFailure(IngestError):
 
 
 def attempt(step: Callable[[], _Result], complaint: str) -> _Result:
-    """What `step` returns; whatever it raises becomes UnreadableFile, without a trace of what was raised.
+    """The result of `step()`; if it raises any Exception, UnreadableFile(complaint) is raised instead.
 
-    For steps that parse foreign bytes: any exception out of a reader means that the file cannot be read, and any of
-    them may quote a row. Raised after the handler has ended, so that neither cause nor context is left.
+    For steps that parse bytes of the file. Any exception of a parser means that the file cannot be read, and its
+    message may quote a row. UnreadableFile is raised after the handler has ended, so it has no cause and no context.
     """
     with suppress(Exception):
         return step()

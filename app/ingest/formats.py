@@ -1,22 +1,31 @@
-"""The kinds of file that an upload may be, and the reader of each."""
+"""The table of upload formats. Everything that depends on the format of a file reads it from here.
+
+To add a format, write its reader, add a member to `MediaType` and a line to `FORMATS`, and add its suffixes to
+`rugnik.bodies` (the client does not import the server; a test compares the two). The HTTP routes, the OpenAPI document
+and the dashboard's file chooser follow. The tests of this package are parametrised over `MediaType`, so they need a
+writer for the new format and then run for it as well.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from app.ingest.arrow_reader import read_arrow
 from app.ingest.batch import Batch
+from app.ingest.byte_stream import capped, inflate
 from app.ingest.csv_reader import read_csv
 from app.ingest.errors import Cap
 from app.ingest.limits import Limits
 from app.ingest.ndjson_reader import read_ndjson
 from app.ingest.parquet_reader import read_parquet
-from app.ingest.stream import capped, inflate
+
+Reader = Callable[[Iterable[bytes], tuple[str, ...], Limits], Generator[Batch]]
 
 
 class MediaType(StrEnum):
-    """What a body can be."""
+    """Content-Type of an upload."""
 
     CSV = "text/csv"
     PARQUET = "application/vnd.apache.parquet"
@@ -24,19 +33,37 @@ class MediaType(StrEnum):
     NDJSON = "application/x-ndjson"
 
 
-_READERS: dict[MediaType, Callable[[Iterable[bytes], tuple[str, ...], Limits], Generator[Batch]]] = {
-    MediaType.CSV: read_csv,
-    MediaType.PARQUET: read_parquet,
-    MediaType.ARROW_STREAM: read_arrow,
-    MediaType.NDJSON: read_ndjson,
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An upload format.
+
+    title     its name, for people
+    suffixes  endings of file names that stand for it; each may be followed by .gz
+    read      (chunks of the body, attribute names, limits) -> batches of rows
+    """
+
+    title: str
+    suffixes: tuple[str, ...]
+    read: Reader
+
+
+# In the order in which the dashboard offers them; the first is its choice for a file name with another ending.
+FORMATS = {
+    MediaType.CSV: Format("CSV", (".csv",), read_csv),
+    MediaType.NDJSON: Format("NDJSON", (".ndjson", ".jsonl"), read_ndjson),
+    MediaType.PARQUET: Format("Parquet", (".parquet", ".pq"), read_parquet),
+    MediaType.ARROW_STREAM: Format("Arrow stream", (".arrow", ".arrows"), read_arrow),
 }
 
 
 def read_batches(
     chunks: Iterable[bytes], names: tuple[str, ...], *, media_type: MediaType, gzip: bool, limits: Limits
 ) -> Generator[Batch]:
-    """The rows of a body: one column of values per attribute name, in that order."""
+    """Yield the rows of a body: `Batch.values` has one column for each attribute name, in that order.
+
+    Raises IngestError, also for a body that is larger than the limits, as sent or after gzip.
+    """
     body = capped(chunks, Cap.BYTES, limits.max_bytes)
     if gzip:
         body = capped(inflate(body), Cap.INFLATED_BYTES, limits.max_inflated_bytes)
-    return _READERS[media_type](body, names, limits)
+    return FORMATS[media_type].read(body, names, limits)

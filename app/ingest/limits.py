@@ -1,4 +1,4 @@
-"""Limits: how much of the machine one upload may take."""
+"""Limits: the memory, disk and size limits of one upload."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ GIB = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Caps on one upload. Beyond one of them it is refused; only a line that is too long is dropped by itself.
+    """Limits of one upload. An upload beyond one of them is refused; only a line that is too long is just dropped.
 
     max_bytes           of the body as sent
-    max_inflated_bytes  of the body after gzip, and of the Parquet pages after their own compression
-    max_rows            read, good and bad
-    max_wide_rows       read for a release of four or more attributes: each may take a cell of its own in memory
-    max_columns         of the file, wanted or not
-    max_line_bytes      of one line of CSV or NDJSON; a longer one is a bad row
-    max_block_bytes     of one Arrow message or Parquet page: the unit that must fit memory as a whole
-    buffer_bytes        of records held in memory while the grid is not yet known; more goes to the sealed spool
-    spool_bytes         of one sealed spool: a Parquet body, or the records beyond buffer_bytes
-    spool_folder        where the unlinked files of spools live; the system's folder for temporary files by default
+    max_inflated_bytes  of the body after gzip, and of all Parquet pages after decompression
+    max_rows            rows read, good and bad
+    max_wide_rows       the same for a release of four or more attributes: each row may need its own cell in memory
+    max_columns         columns of the file, wanted or not
+    max_line_bytes      of a line of CSV or NDJSON; a longer line is a bad row
+    max_block_bytes     of an Arrow message or a Parquet page, which must be in memory as a whole
+    buffer_bytes        of records in memory while the grid is not planned yet; the rest goes to the sealed spool
+    spool_bytes         of a sealed spool: a Parquet body, or the records beyond buffer_bytes
+    spool_folder        where the unlinked files of spools are; None: the system's folder for temporary files
     """
 
     max_bytes: int = GIB

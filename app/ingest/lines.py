@@ -1,7 +1,8 @@
-"""Text as blocks of whole lines, in bounded memory whatever the length of a line.
+"""Splits a stream of bytes into blocks of whole lines, in bounded memory however long a line is.
 
-A line ends at LF and nowhere else; one CR before it belongs to the line end. What a line means must never depend on
-the lines around it, so nothing here looks further than the next LF: no quoted newline, no encoding, no lone CR.
+A line ends at LF and nowhere else. One CR before the LF belongs to the line end. The meaning of a line must not depend
+on other lines, so nothing here looks beyond the next LF: there are no quoted newlines, no encodings, and a lone CR
+does not end a line.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from app.ingest.byte_stream import pieces
 from app.ingest.limits import KIB, MIB
-from app.ingest.stream import pieces
 
 BLOCK_BYTES = MIB
 _PIECE_BYTES = 64 * KIB
@@ -21,14 +22,14 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Block:
-    """Whole lines, each ending in LF, and how many lines were left out because they are too long."""
+    """Whole lines that each end in LF, and the number of lines that were left out because they are too long."""
 
     text: bytes
     long_lines: int
 
 
 def first_line(chunks: Iterable[bytes], *, max_line_bytes: int) -> tuple[bytes | None, Iterator[bytes]]:
-    """The first line without its end, and the chunks after it; None where that line is too long."""
+    """The first line without its line end, and the chunks after it; the line is None if it is too long."""
     rest = iter(chunks)
     line = bytearray()
     for chunk in rest:
@@ -43,21 +44,21 @@ def first_line(chunks: Iterable[bytes], *, max_line_bytes: int) -> tuple[bytes |
 
 
 def blocks(chunks: Iterable[bytes], *, max_line_bytes: int) -> Iterator[Block]:
-    """The lines of a stream in blocks of about BLOCK_BYTES, and never more than MAX_BLOCK_BYTES and a line."""
-    begun = b""
+    """Yield the lines of a stream in blocks of about BLOCK_BYTES, at most MAX_BLOCK_BYTES + max_line_bytes + 2."""
+    begun = b""  # the part of a line whose end has not been read yet
     for piece in _regrouped(chunks):
         text = begun + piece
         end = text.rfind(b"\n") + 1
         if end:
             yield _block(text[:end], max_line_bytes)
-        # A line already too long stays so whatever follows: one byte beyond the limit is enough to remember that.
+        # A line that is already too long stays too long, so one byte beyond the limit is all that must be kept of it.
         begun = text[end : end + max_line_bytes + 1]
     if begun:
         yield _block(begun + b"\n", max_line_bytes)
 
 
 def _regrouped(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces of BLOCK_BYTES to MAX_BLOCK_BYTES, the last one shorter."""
+    """The same bytes in pieces of BLOCK_BYTES to MAX_BLOCK_BYTES; the last piece may be shorter."""
     gathered: list[bytes] = []
     size = 0
     for piece in pieces(chunks, _PIECE_BYTES):
@@ -78,10 +79,11 @@ def _block(text: bytes, max_line_bytes: int) -> Block:
 
 
 def _without_long_lines(text: bytes, limit: int) -> tuple[bytes, int]:
-    """The lines of at most `limit` bytes, and the number of others.
+    """The lines of at most `limit` bytes, and the number of longer lines, which are removed.
 
-    From the start of a line, the last LF within `limit` bytes ends a run of lines that are all short enough; where
-    there is none, the line is too long. So a block of short lines costs one search per 64 KiB, not one per line.
+    Search backwards for the last LF within `limit` bytes from the start of a line. If there is one, all lines up to it
+    are short enough. If there is none, this line is too long. So a block of short lines needs one search per `limit`
+    bytes (64 KiB by default) instead of one per line.
     """
     kept: list[bytes] = []
     long_lines = start = position = 0

@@ -1,6 +1,6 @@
-"""NDJSON: one JSON object per line, each line judged by itself.
+"""Reader of NDJSON: one JSON object per line, each line parsed on its own.
 
-There is no header: a line that lacks an attribute is a bad row, and a body without a line is a file without a row.
+There is no header. A line that lacks an attribute is a bad row, and an empty body is a file without rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.ingest.lines import BOM, blocks
 
 
 def read_ndjson(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
-    """The rows of an NDJSON body, block by block."""
+    """Yield the rows of an NDJSON body, one batch per block of lines."""
     for block in blocks(chunks, max_line_bytes=limits.max_line_bytes):
         numbers = array("d")
         bad_rows = block.long_lines
@@ -33,9 +33,10 @@ def read_ndjson(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits)
 
 
 def json_line(line: bytes, names: tuple[str, ...]) -> list[float] | None:
-    """The wanted numbers of one line; None for a bad one.
+    """The wanted numbers of one line; None for a bad row.
 
-    A byte order mark is passed over on any line, not only on the first: which line is the first depends on the rows.
+    A byte order mark (BOM) is skipped on every line, not only on the first. Which line comes first depends on the
+    other rows, so a rule for the first line only would make rows depend on each other.
     """
     row: object = None
     with suppress(orjson.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""Parquet: the footer comes last, so the body waits in a sealed spool and is then read page by page."""
+"""Reader of Parquet: the body goes to a sealed spool, because the footer comes last, and is then read page by page."""
 
 from __future__ import annotations
 
@@ -13,35 +13,38 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.parquet
 
+from app.ingest.arrow_messages import metadata_of, require_small_metadata
 from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
 from app.ingest.errors import AmbiguousColumns, Cap, UnreadableFile, UploadTooLarge, WrongColumnType, attempt
 from app.ingest.limits import MIB, Limits
-from app.ingest.messages import metadata_of, require_small_metadata
-from app.ingest.pages import NOT_PARQUET, require_bounded
+from app.ingest.parquet_pages import NOT_PARQUET, require_bounded
 from app.ingest.spool import SealedSpool
 from app.ingest.thrift import BINARY, LIST, Struct, decode
 
-# Three bytes of a hostile footer can cost a kilobyte of memory. A whole footer of them costs 350 MB (measured); an
-# honest one of this length describes some 8,000 column chunks.
+# Three bytes of a hostile footer can cost a kilobyte of memory. A whole footer of this kind costs 350 MB (measured). An
+# honest footer of this length describes about 8,000 column chunks.
 MAX_FOOTER_BYTES = MIB
 _MAGIC = b"PAR1"
-_READ_BYTES = MIB  # of a column chunk at once
+_READ_BYTES = MIB  # buffer of pyarrow for reading a column chunk
 
-# Bytes of a value by physical type. A decimal may also be stored in byte arrays: those of any length are not read, and
-# those of fixed length up to the longest decimal, because one long value in a dictionary stands for as many rows as it
-# likes, each with a copy (measured: 50 kB of file, 1.5 GB).
+# Bytes of a value by physical type. Decimals may also be stored in byte arrays. Byte arrays of variable length are
+# refused, and those of fixed length may be as long as the longest decimal. The reason: many rows may refer to one long
+# value in a dictionary, and each row gets a copy of it (measured: a file of 50 kB took 1.5 GB).
 _VALUE_BYTES = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 _MAX_DECIMAL_BYTES = 32
 
-_KEY_VALUE_METADATA = (5, LIST)  # of FileMetaData
-_KEY, _VALUE = (1, BINARY), (2, BINARY)  # of KeyValue
+_KEY_VALUE_METADATA = (5, LIST)  # struct FileMetaData
+_KEY, _VALUE = (1, BINARY), (2, BINARY)  # struct KeyValue
 _ARROW_SCHEMA = b"ARROW:schema"
 
 _Result = TypeVar("_Result")
 
 
 def read_parquet(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
-    """The rows of a Parquet body."""
+    """Yield the rows of a Parquet body in batches of at most ROWS_AT_ONCE rows.
+
+    Raises UnreadableFile, ColumnFault, UploadTooLarge or SpoolFailure.
+    """
     with SealedSpool(max_bytes=limits.spool_bytes, folder=limits.spool_folder) as spool:
         for chunk in chunks:
             spool.append(chunk)
@@ -61,7 +64,7 @@ def read_parquet(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits
 
 
 def _attempt(spool: SealedSpool, step: Callable[[], _Result]) -> _Result:
-    """As `errors.attempt`, but what failed in the spool is not blamed on the file that Parquet reads from it."""
+    """Like `errors.attempt`, but raises SpoolFailure if it was the spool that failed and not the file."""
     with suppress(Exception):
         return step()
     spool.require_sound()
@@ -69,7 +72,7 @@ def _attempt(spool: SealedSpool, step: Callable[[], _Result]) -> _Result:
 
 
 def _footer(spool: SealedSpool) -> bytes:
-    """The footer, which stands before its own length and the magic number that ends the file."""
+    """The bytes of the footer. A file ends with the footer, its length (4 bytes) and the magic number (4 bytes)."""
     spool.seek(-8, os.SEEK_END)
     length, magic = int.from_bytes(spool.read(4), "little"), spool.read(4)
     if magic != _MAGIC or length + 8 > len(spool):
@@ -81,7 +84,7 @@ def _footer(spool: SealedSpool) -> bytes:
 
 
 def _arrow_schemas(metadata: Struct) -> list[bytearray]:
-    """The Arrow schemas in a footer, which pyarrow reads when it opens the file: messages in base64."""
+    """The metadata of the Arrow schemas in a footer: base64 of messages, which pyarrow reads when it opens the file."""
     pairs = metadata.get(_KEY_VALUE_METADATA, [])
     messages = [a2b_base64(pair[_VALUE], strict_mode=True) for pair in pairs if pair.get(_KEY) == _ARROW_SCHEMA]
     return [metadata_of(message) for message in messages]
@@ -101,14 +104,14 @@ def _require_caps(metadata: pyarrow.parquet.FileMetaData, limits: Limits) -> Non
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A column as Parquet stores it; `value_bytes` is None where values may have any length."""
+    """A leaf column of the Parquet schema; `value_bytes` is None if values may have any length."""
 
     path: str
     value_bytes: int | None
 
 
 def _columns(file: pyarrow.parquet.ParquetFile) -> tuple[list[tuple[str, pa.DataType]], list[_Leaf]]:
-    """Names and types of the columns, and the leaves they consist of."""
+    """Names and types of the top-level columns, and all leaf columns."""
     columns = [(field.name, field.type) for field in file.schema_arrow]
     return columns, [_leaf(file.schema.column(leaf)) for leaf in range(len(file.schema))]
 
@@ -120,9 +123,9 @@ def _leaf(column: pyarrow.parquet.ColumnSchema) -> _Leaf:
 
 
 def _leaves(names: tuple[str, ...], columns: list[tuple[str, pa.DataType]], leaves: list[_Leaf]) -> dict[int, int]:
-    """The leaves that hold the attributes, exactly one each, with the bytes of a value.
+    """Indices of the leaf columns of the attributes, exactly one for each -> bytes of a value; else ColumnFault.
 
-    pyarrow selects by path, so a column named "a.b" and a field b of a column a cannot be told apart.
+    pyarrow selects by path, so it cannot distinguish a column named "a.b" from the field b of a column a.
     """
     wanted = positions(names, [name for name, _ in columns])
     require_numbers(names, [columns[position][1] for position in wanted])

@@ -1,11 +1,12 @@
-"""SealedSpool: what must be held beyond memory, in a file without a name, under a key that is never written.
+"""SealedSpool: an encrypted, unlinked temporary file for data that does not fit into memory.
 
-Each spool has its own AES-256-GCM key and seals blocks of 64 KiB, numbered from 0; a block's number is its nonce. A
-nonce is used once, because blocks are written once, in order. A block that was changed, swapped or cut off does not
-open: its number and length follow from what memory knows, not from the file.
+Encryption: each spool has its own random AES-256-GCM key, which exists in memory only. The data is encrypted in blocks
+of 64 KiB, numbered from 0. The number of a block is its nonce. Each nonce is used once, because each block is written
+once, in order. A block that was changed, swapped or truncated fails authentication: its expected number and length come
+from memory and not from the file.
 
-The file is unlinked from the start (O_TMPFILE, or unlinked at once where a file system lacks that), so it is gone with
-the process however that ends, and its ciphertext is worth nothing without the key.
+The file never has a name (O_TMPFILE, or unlinked immediately where the file system lacks that). So it disappears with
+the process, however the process ends, and its ciphertext is useless without the key.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _Result = TypeVar("_Result")
 
 
 class SealedSpool:
-    """Append, then `seal`, then read like any seekable binary file. A context manager: left closed on any exit."""
+    """First `append`, then `seal`, then read it like a seekable binary file. Leaving the `with` block closes it."""
 
     def __init__(self, *, max_bytes: int, folder: Path | None) -> None:
         self._max_bytes = max_bytes
@@ -60,11 +61,11 @@ class SealedSpool:
         return self._size
 
     def fileno(self) -> int:
-        """The descriptor of the unlinked file."""
+        """The file descriptor of the unlinked file."""
         return self._file.fileno()
 
     def append(self, data: bytes | bytearray | memoryview) -> None:
-        """Add bytes at the end."""
+        """Add bytes at the end; raises UploadTooLarge beyond max_bytes, SpoolFailure if the disk refuses them."""
         if self._sealed:
             raise io.UnsupportedOperation("A sealed spool takes no more bytes.")
         if self._size + len(data) > self._max_bytes:
@@ -76,24 +77,24 @@ class SealedSpool:
             del self._tail[:BLOCK_BYTES]
 
     def seal(self) -> None:
-        """End writing and start reading, from the first byte."""
+        """End writing; from now on the spool can be read, from its first byte."""
         if self._tail:
             self._write_block(bytes(self._tail))
             self._tail.clear()
         self._sealed = True
 
     def require_sound(self) -> None:
-        """SpoolFailure if reading has ever failed; for code that reads through a library that hides exceptions."""
+        """Raise SpoolFailure if a read has ever failed; for callers whose library hides exceptions."""
         if self._damaged:
             raise SpoolFailure("The service could not read back what it held of the upload. Send it again.")
 
     @property
     def closed(self) -> bool:
-        """Whether the file and its key are gone."""
+        """Whether the file is closed and the key deleted."""
         return self._file.closed
 
     def close(self) -> None:
-        """Give up file, key and whatever memory still holds."""
+        """Close the file, and delete the key and all plain text in memory."""
         if not self.closed:
             self._file.close()
             self._tail.clear()
@@ -109,17 +110,17 @@ class SealedSpool:
         return self._sealed
 
     def tell(self) -> int:
-        """Where the next `read` starts."""
+        """The offset at which the next `read` starts."""
         return self._position
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move where the next `read` starts."""
+        """Set the offset at which the next `read` starts, and return it."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
         self._position = max(0, base + offset)
         return self._position
 
     def read(self, count: int = -1) -> bytes:
-        """The next `count` bytes, fewer where the spool ends; never more memory than there are bytes left."""
+        """The next `count` bytes (all if negative), fewer at the end; allocates no more than there are bytes left."""
         if not self._sealed:
             raise io.UnsupportedOperation("A spool is read once it is sealed.")
         left = max(0, self._size - self._position)
@@ -144,7 +145,7 @@ class SealedSpool:
         self.require_sound()
         if self._opened[0] != number:
             length = min(BLOCK_BYTES, self._size - number * BLOCK_BYTES) + _TAG_BYTES
-            self._damaged = True  # until it has opened
+            self._damaged = True  # unless decryption succeeds
             with suppress(InvalidTag, OSError):
                 sealed = os.pread(self._file.fileno(), length, number * (BLOCK_BYTES + _TAG_BYTES))
                 self._opened = (number, self._cipher.decrypt(_nonce(number), sealed, None))
@@ -154,7 +155,7 @@ class SealedSpool:
 
 
 def _held(step: Callable[[], _Result]) -> _Result:
-    """What `step` returns; SpoolFailure where the file system refuses."""
+    """The result of `step()`; SpoolFailure if the file system refuses it."""
     with suppress(OSError):
         return step()
     raise SpoolFailure("The service has no room to hold the upload. Nothing was published; send it again later.")

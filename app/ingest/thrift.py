@@ -1,11 +1,12 @@
-"""As much of Thrift's compact protocol as reading Parquet's own metadata takes.
+"""Minimal reader of Thrift's compact protocol: the part that the metadata of Parquet uses.
 
-pyarrow shows that metadata too, but some of its accessors end the process on a damaged footer: a C++ exception passes
-through a function that is not declared to throw (seen with pyarrow 26 in `RowGroupMetaData.column`). What is needed of
-the footer before pyarrow reads the columns is therefore read here.
+pyarrow can read this metadata too, but some of its accessors abort the process on a damaged footer: a C++ exception
+passes through a function that is not declared to throw (seen with pyarrow 26 in `RowGroupMetaData.column`). So this
+module reads what is needed of the footer before pyarrow reads the columns.
 
-A hostile file must not read differently here and there, so whatever leaves room for two opinions is refused: a field
-that comes twice, a number wider than its type. Anything unexpected raises, whatever comes to hand.
+A hostile file must not have two meanings, one here and another in pyarrow. So ambiguous input is refused: a field that
+occurs twice, a number wider than its type. Malformed input raises some exception (ValueError, IndexError, …); callers
+wrap calls in `errors.attempt`.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ _TRUE, _FALSE, _BYTE, _I16, I32, I64, _DOUBLE, BINARY, LIST, _SET, _MAP, STRUCT 
 _BITS = {_I16: 16, I32: 32, I64: 64}
 _MAX_DEPTH = 16
 
-# Values by number and type of their field: a field of another type than expected is not there.
+# (field id, type) -> value. A field with another type than expected is therefore missing.
 Struct = dict[tuple[int, int], Any]
 
 
 def decode(data: bytes) -> tuple[Struct, int]:
-    """The struct that the bytes begin with, and its length."""
+    """The struct at the start of `data`, and its length in bytes."""
     reader = _Reader(data)
     return reader.struct(0), reader.position
 
 
 class _Reader:
-    """A position in some bytes."""
+    """A cursor over `data`."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.position = 0
 
     def struct(self, depth: int) -> Struct:
-        """Fields up to the stop byte; each head has the step from the last field's number, and the type."""
+        """Fields up to the stop byte. The head of a field has the difference to the last field id, and the type."""
         if depth > _MAX_DEPTH:
             raise ValueError
         values: Struct = {}
@@ -60,7 +61,7 @@ class _Reader:
             return self._bytes(self._varint(32))
         if kind == _DOUBLE:
             return self._bytes(8)
-        if kind in {_TRUE, _FALSE, _BYTE}:  # a truth value has a byte of its own inside a list
+        if kind in {_TRUE, _FALSE, _BYTE}:  # inside a list, a boolean takes one byte
             return self._byte()
         raise ValueError  # maps do not occur in parquet.thrift
 

@@ -1,9 +1,9 @@
-"""The body of one upload -> its records, read to the last row, and what the curator is told about them.
+"""The body of one upload -> all of its records, and the numbers of rows read, dropped and clipped.
 
-Each row becomes at most one record, by itself: the readers judge rows one at a time, `core.records.take_in` maps them
-one at a time. That is step 1 of the proof in `core.release`. No noise is drawn here: the steps that draw are
-`core.release.draw`, on what `read_upload` yields. Nothing here is caught and turned into a smaller answer: an upload is
-read to its last row or refused.
+Each row becomes at most one record, independently of the other rows: the readers parse rows one at a time, and
+`core.records.take_in` maps them one at a time. That is step 1 of the proof in `core.release`. No noise is drawn here:
+`core.release.draw` does that with the rows that `read_upload` yields. An upload is read to its last row or refused: no
+error is caught to return fewer rows.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import assert_never
 
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.formats import MediaType, read_batches
-from app.ingest.holding import Holding
 from app.ingest.limits import Limits
+from app.ingest.record_buffer import RecordBuffer
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
@@ -26,7 +26,7 @@ from core.records import OutOfRange, Records, take_in
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ingest:
-    """What became of the rows: exact, so for the curator's reply alone and stored nowhere."""
+    """Exact numbers of rows. They are private: only the curator's reply has them, and they are stored nowhere."""
 
     rows_read: int
     rows_dropped: int
@@ -35,7 +35,7 @@ class Ingest:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class CountedRows:
-    """The rows of an upload whose grid was known beforehand: counted as they came."""
+    """The rows of an upload with a declared size: the grid was planned before, so rows were counted as they arrived."""
 
     plan: Plan
     counts: Counts | OccupiedCounts
@@ -45,7 +45,7 @@ class CountedRows:
         return self.ingest.rows_read - self.ingest.rows_dropped
 
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
-        """The counts; on the plan that they were taken for and no other."""
+        """The counts; raises InvalidRecords for another plan than the one they were counted for."""
         if plan != self.plan:
             raise InvalidRecords("The rows were counted for another plan.")
         return self.counts
@@ -53,18 +53,18 @@ class CountedRows:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class HeldRows:
-    """The rows of an upload whose grid follows from their noisy number: held until it is known."""
+    """The rows of an upload with an estimated size: kept until the grid is planned from their noisy number."""
 
-    holding: Holding
+    buffer: RecordBuffer
     ingest: Ingest
 
     def __len__(self) -> int:
-        return len(self.holding)
+        return len(self.buffer)
 
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
-        """Count every held record; called once."""
+        """Count every record of the buffer on the planned grid. Call it once."""
         counts = _no_counts(plan)
-        for records in self.holding.pages():
+        for records in self.buffer.pages():
             counts.add(records)
         return counts
 
@@ -81,10 +81,10 @@ def read_upload(
     max_cells: int,
     limits: Limits,
 ) -> Iterator[CountedRows | HeldRows]:
-    """Read and judge every row of a body; `domain` has the attributes of the order, in its order.
+    """Read every row of a body; `domain` has the attributes of the order, in the same sequence.
 
-    With a declared size the grid is known and each batch is counted as it comes. Otherwise the records are held, for
-    as long as the block runs, until the grid follows from their noisy number.
+    Yields CountedRows for a declared size, where the grid is planned first and each batch is counted as it arrives.
+    Yields HeldRows for an estimated size; its records exist until the `with` block ends. Raises IngestError.
     """
 
     def take(sink: Callable[[Records], None]) -> Ingest:
@@ -104,8 +104,8 @@ def read_upload(
             counts = _no_counts(plan)
             yield CountedRows(plan, counts, take(counts.add))
         case EstimatedSize():
-            with Holding(dimensions=domain.dimensions, limits=limits) as holding:
-                yield HeldRows(holding, take(holding.add))
+            with RecordBuffer(dimensions=domain.dimensions, limits=limits) as buffer:
+                yield HeldRows(buffer, take(buffer.add))
         case _:
             assert_never(order.size)
 
@@ -123,7 +123,10 @@ def check_upload(
     out_of_range: OutOfRange,
     limits: Limits,
 ) -> Ingest:
-    """What would become of the rows of a file, by the same readers and without counting: for the curator's own eyes."""
+    """The numbers of rows that an upload of this body would give, by the same readers, without counting on a grid.
+
+    They are exact, so show them to the curator only. Raises IngestError.
+    """
     return _take_all(
         chunks,
         lambda _records: None,
@@ -145,10 +148,10 @@ def _take_all(
     out_of_range: OutOfRange,
     limits: Limits,
 ) -> Ingest:
-    """Give every record to `sink`; closes the reader, and with it its spool, on any exit."""
+    """Pass every record to `sink` and return the numbers of rows. Closes the reader and its spool on any exit."""
     read = dropped = clipped = 0
-    # By the number of attributes and not by the grid: a grid that follows from a noisy size must not lead to a refusal,
-    # because that would select among draws.
+    # The limit depends on the number of attributes and not on the grid. A grid that was planned from a noisy size must
+    # not lead to a refusal, because that would select among draws.
     wide = domain.dimensions >= THRESHOLDED_DIMENSIONS and limits.max_wide_rows < limits.max_rows
     cap, most = (Cap.WIDE_ROWS, limits.max_wide_rows) if wide else (Cap.ROWS, limits.max_rows)
     with closing(read_batches(chunks, domain.names, media_type=media_type, gzip=gzip, limits=limits)) as batches:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.errors import LedgerBroken, NotReady
 from app.ledger.book import agrees_with_witness
-from app.operations.startup import unwritable_folder
+from app.operations.start_checks import unwritable_folder
 from app.service import Service
 from app.storage.database import WAIT_SECONDS
 

@@ -16,8 +16,8 @@ from typer.main import get_command
 from app.cli import main
 from app.http.middleware.body_limit import BODY_SECONDS
 from app.http.protocol import HEAD_SECONDS, MAX_HEAD_BYTES, WRITE_SECONDS
-from app.operations.serving import GRACE_SECONDS
-from app.operations.startup import SPARE_FILES
+from app.operations.server import GRACE_SECONDS
+from app.operations.start_checks import SPARE_FILES
 from app.settings.settings import SECRETS, Settings
 from app.storage.database import POOL_OVERFLOW, POOL_SIZE
 from tests.support.deployment.composed import COMPOSE

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.cli import bikes
+from app.cli import demo_data
 from app.settings.settings import Settings
 from rugnik import Client, errors
 from tests.support.processes.server import Server
@@ -25,7 +25,7 @@ def test_three_people_use_the_service(settings: Settings, serve: Callable[..., S
     server = serve(settings)
     with Client(server.url, server.admin_key) as admin:
         keys = {role: admin.issue_key(role, role, datasets=None).key for role in ("curator", "analyst", "auditor")}
-        rows = bikes.csv(3000)
+        rows = demo_data.csv(3000)
     with Client(server.url, keys["curator"]) as curator, ThreadPoolExecutor(4) as pool:
         curator.register_dataset("trips", BOUNDS, budget="1")
         # Orders race for what is left: four fit, and the others are told what remains.

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli import bikes, demo
+from app.cli import demo, demo_data
 from app.ledger.book import entries_until
 from app.main import make_service
 from core.ledger.chain import Kind
@@ -109,7 +109,7 @@ def test_what_an_interrupted_run_left_undone_is_made_up_for(tmp_path: Path, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(bikes, "csv", interrupted)
+        patch.setattr(demo_data, "csv", interrupted)
         with pytest.raises(KeyboardInterrupt):
             demo._prepare(settings, "http://127.0.0.1")
     first = demo._prepare(settings, "http://127.0.0.1")
@@ -137,9 +137,9 @@ def test_the_demo_is_not_swayed_by_the_environment(tmp_path: Path, monkeypatch: 
 def test_the_example_is_made_by_the_demos_own_generator() -> None:
     """examples/ is what anybody gets from the public seed, small, and within bounds that are those of a city."""
     rows = (ROOT / "examples" / "bike-trips.csv").read_bytes()
-    assert rows == bikes.csv(5000)
+    assert rows == demo_data.csv(5000)
     assert len(rows) < 300_000
-    for x, y, hour in bikes.trips(2000):
+    for x, y, hour in demo_data.trips(2000):
         assert 0 <= x <= 10
         assert 0 <= y <= 10
         assert 0 <= hour <= 24

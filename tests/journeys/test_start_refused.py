@@ -16,7 +16,7 @@ from uvicorn.config import STARTUP_FAILURE
 
 from app.cli import main
 from app.main import app_from_environment
-from app.operations.startup import serving_alone
+from app.operations.start_checks import serving_alone
 from app.settings.settings import Settings
 from app.storage.database import Database
 from tests.support.processes.server import Server, environment

@@ -3,10 +3,7 @@
 import { MOST_BYTES, checkText } from "./check.js";
 import { number } from "./format.js";
 
-const KINDS = { csv: "text/csv", txt: "text/csv", ndjson: "application/x-ndjson", jsonl: "application/x-ndjson",
-  parquet: "application/vnd.apache.parquet", pq: "application/vnd.apache.parquet",
-  arrow: "application/vnd.apache.arrow.stream", arrows: "application/vnd.apache.arrow.stream" };
-const TEXTS = { "text/csv": true, "application/x-ndjson": true };
+const TEXTS = { "text/csv": true, "application/x-ndjson": true }; // formats that checkText can read in the browser
 const ASKED_SHARE = 0.05; // of the rows; as app/cli/checking.py
 
 const at = (id) => document.getElementById(id);
@@ -80,7 +77,10 @@ function choose(file) {
   const parts = file.name.toLowerCase().split(".");
   at("gzip").checked = parts.at(-1) === "gz";
   if (at("gzip").checked) parts.pop();
-  at("media").value = KINDS[parts.at(-1)] ?? "text/csv";
+  // The options are the service's table of formats (app/ingest/formats.py), with the suffixes of each.
+  const options = [...at("media").options];
+  const format = options.find((option) => option.dataset.suffixes.split(" ").includes(`.${parts.at(-1)}`));
+  at("media").value = (format ?? options[0]).value;
   at("file-name").textContent = `${file.name}, ${weight(file.size)}`;
   at("kind-row").hidden = false;
   show({ good: true, words: "" });

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from app.access.auth import Role
-from app.cli import bikes
+from app.cli import demo_data
 from tests.app.cli.conftest import Run
 from tests.support.service.live import Live
 
@@ -21,10 +21,10 @@ ANALYST = Role.ANALYST
 def release(live_server: Live) -> Iterator[str]:
     """A published release of the dataset `trips`."""
     with live_server.client(Role.CURATOR) as client:
-        client.register_dataset("trips", bikes.SCHEMA["attributes"], budget=3)
-        client.register_dataset("empty", bikes.SCHEMA["attributes"], budget=3)
+        client.register_dataset("trips", demo_data.SCHEMA["attributes"], budget=3)
+        client.register_dataset("empty", demo_data.SCHEMA["attributes"], budget=3)
         order = client.order("trips", epsilon=1, clusters=5, declared=2000)
-        yield client.upload(order.id, bikes.csv(2000), media_type="text/csv").id
+        yield client.upload(order.id, demo_data.csv(2000), media_type="text/csv").id
 
 
 QUESTIONS = {

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.access.auth import Role
-from app.cli import bikes, main
+from app.cli import demo_data, main
 from rugnik import Client
 from tests.app.cli.conftest import Run
 from tests.support.service.live import Live, break_before, refuse
@@ -24,7 +24,7 @@ TERMS = ("--epsilon", "0.5", "--clusters", "5")
 def trips(tmp_path: Path, live: Live) -> Path:
     """A file of trips that bears the name of a dataset which is not there yet; one row cannot be read."""
     file = tmp_path / f"{live.city}.csv"
-    file.write_bytes(bikes.csv(300) + b"1,2\n" + b"1,2,99\n")
+    file.write_bytes(demo_data.csv(300) + b"1,2\n" + b"1,2,99\n")
     return file
 
 
@@ -43,7 +43,7 @@ def test_a_file_becomes_a_release_in_one_line(run: Run, live: Live, trips: Path)
 
 def test_a_schema_beside_the_file_is_found(run: Run, live: Live, trips: Path) -> None:
     """Name, bounds and budget from the JSON file of the same name, which is the body of a registration."""
-    (trips.with_suffix(".json")).write_text(json.dumps(bikes.SCHEMA | {"name": live.city + "-s"}))
+    (trips.with_suffix(".json")).write_text(json.dumps(demo_data.SCHEMA | {"name": live.city + "-s"}))
     squeezed = trips.with_name(trips.name + ".gz")
     squeezed.write_bytes(gzip.compress(trips.read_bytes()))
     done = run(CURATOR, "release", squeezed, *TERMS, "--declared", 300, "--use", "x", "--use", "y", "--json")
@@ -51,12 +51,12 @@ def test_a_schema_beside_the_file_is_found(run: Run, live: Live, trips: Path) ->
     assert (order["attributes"], order["size"]) == (["x", "y"], {"declared": 300})
     assert f"Registered {live.city}-s with a budget of 3" in done.stderr
     shown = json.loads(run(CURATOR, "datasets", "show", f"{live.city}-s", "--json").stdout)
-    assert shown["attributes"] == bikes.SCHEMA["attributes"]
+    assert shown["attributes"] == demo_data.SCHEMA["attributes"]
 
 
 def test_a_misspelt_dataset_opens_no_budget(run: Run, live: Live, trips: Path) -> None:
     """A schema's budget is for the dataset that it names; any other takes a --budget of its own."""
-    (trips.with_suffix(".json")).write_text(json.dumps(bikes.SCHEMA | {"name": live.city + "-s"}))
+    (trips.with_suffix(".json")).write_text(json.dumps(demo_data.SCHEMA | {"name": live.city + "-s"}))
     other = live.city + "-o"
     told = run(CURATOR, "release", trips, *TERMS, "--dataset", other, code=2).stderr
     assert f"There is no dataset '{other}' yet; {live.city}.json is for '{live.city}-s'. Give --budget" in told
@@ -104,7 +104,7 @@ def test_a_file_that_does_not_fit_costs_nothing(
     order = next(word for word in told.split() if word.startswith("r") and len(word.strip("':;,.")) == 17)[:17]
     assert f"rugnik void {order}" in told
     assert _spent(run, live) == "0.5"
-    trips.write_bytes(bikes.csv(50))
+    trips.write_bytes(demo_data.csv(50))
     assert "50 read" in run(CURATOR, "release", trips, *TERMS, "--order", order).stdout
     assert _spent(run, live) == "0.5"
     assert "published" in run(CURATOR, "void", order, code=1).stderr

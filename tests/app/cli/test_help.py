@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from app.cli.shared import CODES, Code
+from app.ingest.formats import FORMATS
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -79,6 +80,13 @@ def test_the_exit_codes_fit_a_narrow_terminal() -> None:
     told = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "80"}).output
     for line in CODES.splitlines()[2:]:
         assert line in told
+
+
+@pytest.mark.parametrize("path", [("check",), ("release",)], ids=" ".join)
+def test_every_upload_format_is_named(path: tuple[str, ...]) -> None:
+    """In the help of the file argument, by the first word of the format's title."""
+    described = next(option for option in COMMANDS[path].params if option.name == "file").help
+    assert all(form.title.split()[0] in described for form in FORMATS.values())
 
 
 def test_the_version_is_told() -> None:

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 
+from app.ingest.arrow_messages import MAX_METADATA_BYTES, Kind, messages
 from app.ingest.errors import AmbiguousColumns, Cap, MissingColumns, UnreadableFile, UploadTooLarge, WrongColumnType
 from app.ingest.formats import MediaType
 from app.ingest.limits import MIB, Limits
-from app.ingest.messages import MAX_METADATA_BYTES, Kind, messages
 from tests.app.ingest.bodies import DOMAIN, LIMITS, arrow_body, cut, finite, read, table
 from tests.app.ingest.hostile_arrow import parquet, schema, stream
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,10 @@ import pyarrow.ipc
 import pytest
 
 from app.ingest.errors import Cap, IngestError, UnreadableFile, UploadTooLarge
-from app.ingest.formats import MediaType
+from app.ingest.formats import FORMATS, MediaType
 from app.ingest.limits import Limits
+from rugnik.bodies import body_of, kind_of
+from rugnik.errors import UnfitSource
 from tests.app.ingest.bodies import (
     DOMAIN,
     WRITERS,
@@ -246,3 +249,21 @@ def test_an_empty_body_is_a_fault_where_a_file_cannot_be_empty() -> None:
         with pytest.raises(UnreadableFile):
             read(b"", media_type)
     assert len(read(b"", MediaType.NDJSON).values) == 0
+
+
+def test_every_media_type_has_a_format_and_no_two_share_a_suffix() -> None:
+    """The table is complete, and a suffix stands for a single format."""
+    assert set(FORMATS) == set(MediaType)
+    suffixes = [suffix for form in FORMATS.values() for suffix in form.suffixes]
+    assert len(set(suffixes)) == len(suffixes)
+
+
+def test_client_and_service_agree_on_the_suffixes_of_files() -> None:
+    """The client has its own table, because it does not import the service; it names all suffixes when it refuses."""
+    for media_type, form in FORMATS.items():
+        for suffix in form.suffixes:
+            assert kind_of(f"rows{suffix}") == (media_type, False)
+            assert kind_of(f"rows{suffix}.gz") == (media_type, True)
+    with pytest.raises(UnfitSource) as refusal:
+        body_of(b"rows", media_type=None)
+    assert set(re.findall(r"\.[a-z]+", str(refusal.value))) == {s for form in FORMATS.values() for s in form.suffixes}

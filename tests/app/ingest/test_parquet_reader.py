@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.ingest import pages, parquet_reader
+from app.ingest import parquet_pages, parquet_reader
 from app.ingest.errors import (
     AmbiguousColumns,
     Cap,
@@ -220,7 +220,7 @@ def test_values_that_share_their_beginnings_are_not_read() -> None:
 def test_the_number_of_pages_is_capped() -> None:
     """Each costs a look."""
     body = parquet_body(table(3_000), data_page_size=64, write_batch_size=16)
-    with patch.object(pages, "MAX_PAGES", 20):
+    with patch.object(parquet_pages, "MAX_PAGES", 20):
         assert refused(body) is Cap.PAGES
 
 

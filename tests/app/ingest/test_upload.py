@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ingest import holding, lines, upload
+from app.ingest import lines, record_buffer, upload
 from app.ingest.errors import Cap, MissingColumns, UploadTooLarge
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
@@ -134,7 +134,7 @@ def test_the_cap_on_rows_counts_good_and_bad_ones(media_type: MediaType) -> None
 def test_an_estimated_size_counts_every_row_on_the_grid_it_leads_to(media_type: MediaType, buffer_bytes: int) -> None:
     """Whether the records waited in memory or in the spool."""
     rows = table(500)
-    with patch.object(holding, "PAGE_ROWS", 64):
+    with patch.object(record_buffer, "PAGE_ROWS", 64):
         counted = count(WRITERS[media_type](rows), media_type, size=ESTIMATE, limits=Limits(buffer_bytes=buffer_bytes))
     values = read(WRITERS[media_type](rows), media_type).values
     expected = Counts.zero(counted.plan.grid)
@@ -166,7 +166,7 @@ def test_records_that_wait_beyond_the_cap_of_the_spool_are_refused(tmp_path: Pat
     limits = Limits(buffer_bytes=0, spool_bytes=4000, spool_folder=tmp_path)
     assert len(body) < 4000
     before = descriptors()
-    with patch.object(holding, "PAGE_ROWS", 64), pytest.raises(UploadTooLarge) as refusal:
+    with patch.object(record_buffer, "PAGE_ROWS", 64), pytest.raises(UploadTooLarge) as refusal:
         count(body, MediaType.PARQUET, size=ESTIMATE, limits=limits)
     assert refusal.value.cap is Cap.SPOOL_BYTES
     assert descriptors() == before

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.cli import bikes
+from app.cli import demo_data
 from core.budget import Epsilon
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
@@ -26,7 +26,7 @@ from tests.core.intervals import test_listed
 from tests.core.queries.worlds import LEVEL, least_hits, noisy, rows, synopsis_of
 
 HOURS = Domain((Attribute("hour", 0, 24),))
-TRIPS = Domain(tuple(Attribute(a["name"], a["lower"], a["upper"]) for a in bikes.SCHEMA["attributes"]))
+TRIPS = Domain(tuple(Attribute(a["name"], a["lower"], a["upper"]) for a in demo_data.SCHEMA["attributes"]))
 Floats = NDArray[np.float64]
 
 
@@ -49,7 +49,7 @@ def ask(synopsis: Synopsis, *box: Range, snap: bool = False) -> RangeCounts:
 @cache
 def demo_trips() -> Floats:
     """The rows of the demo, as its file spells them."""
-    return np.array([[round(x, 3), round(y, 3), round(hour, 2)] for x, y, hour in bikes.trips(20_000)])
+    return np.array([[round(x, 3), round(y, 3), round(hour, 2)] for x, y, hour in demo_data.trips(20_000)])
 
 
 @cache

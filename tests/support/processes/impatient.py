@@ -6,7 +6,7 @@ import sys
 
 from app.http import protocol as http_protocol
 from app.http.middleware import body_limit
-from app.operations.serving import read_settings, serve
+from app.operations.server import read_settings, serve
 
 SECONDS = 2.5  # long enough for a well-behaved request on a busy machine
 

@@ -1,4 +1,4 @@
-"""Holding: records wait for their grid in memory, then in the sealed spool, and come back as they were."""
+"""RecordBuffer: records wait for their grid in memory, then in the sealed spool, and come back as they were."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ingest import holding
+from app.ingest import record_buffer
 from app.ingest.errors import Cap, UploadTooLarge
-from app.ingest.holding import Holding
 from app.ingest.limits import Limits
+from app.ingest.record_buffer import RecordBuffer
 from core.records import Records
 
 DIMENSIONS = 3
@@ -25,7 +25,7 @@ PAGE_BYTES = PAGE_ROWS * DIMENSIONS * 4
 @pytest.fixture(autouse=True)
 def small_pages() -> Iterator[None]:
     """Pages that a few rows fill."""
-    with patch.object(holding, "PAGE_ROWS", PAGE_ROWS):
+    with patch.object(record_buffer, "PAGE_ROWS", PAGE_ROWS):
         yield
 
 
@@ -37,7 +37,7 @@ def records(start: int, rows: int) -> Records:
 @given(st.lists(st.integers(0, 30), max_size=12), st.integers(0, 5 * PAGE_BYTES))
 def test_every_record_comes_back_once_and_in_order(sizes: list[int], buffer_bytes: int) -> None:
     """Whatever the sizes of the batches and the memory allowed."""
-    with Holding(dimensions=DIMENSIONS, limits=Limits(buffer_bytes=buffer_bytes)) as held:
+    with RecordBuffer(dimensions=DIMENSIONS, limits=Limits(buffer_bytes=buffer_bytes)) as held:
         start = 0
         for size in sizes:
             held.add(records(start, size))
@@ -49,8 +49,8 @@ def test_every_record_comes_back_once_and_in_order(sizes: list[int], buffer_byte
 
 def test_what_fits_the_buffer_never_touches_the_disk() -> None:
     """The spool is opened by the first page that does not fit."""
-    with patch.object(holding, "SealedSpool", wraps=holding.SealedSpool) as opened:
-        with Holding(dimensions=DIMENSIONS, limits=Limits(buffer_bytes=2 * PAGE_BYTES)) as held:
+    with patch.object(record_buffer, "SealedSpool", wraps=record_buffer.SealedSpool) as opened:
+        with RecordBuffer(dimensions=DIMENSIONS, limits=Limits(buffer_bytes=2 * PAGE_BYTES)) as held:
             held.add(records(0, 3 * PAGE_ROWS - 1))
             assert opened.call_count == 0
             held.add(records(0, 1))
@@ -61,7 +61,7 @@ def test_what_fits_the_buffer_never_touches_the_disk() -> None:
 
 def test_a_million_batches_of_one_row_take_no_more_than_their_bytes() -> None:
     """Rows are packed into pages, so that no batch costs an array of its own."""
-    with Holding(dimensions=DIMENSIONS, limits=Limits()) as held:
+    with RecordBuffer(dimensions=DIMENSIONS, limits=Limits()) as held:
         for row in range(3 * PAGE_ROWS):
             held.add(records(row, 1))
         assert len(held._pages) == 3
@@ -70,7 +70,7 @@ def test_a_million_batches_of_one_row_take_no_more_than_their_bytes() -> None:
 def test_beyond_the_cap_of_the_spool_the_upload_is_refused(tmp_path: Path) -> None:
     """A clear refusal, and a closed spool."""
     limits = Limits(buffer_bytes=0, spool_bytes=2 * PAGE_BYTES, spool_folder=tmp_path)
-    with Holding(dimensions=DIMENSIONS, limits=limits) as held:
+    with RecordBuffer(dimensions=DIMENSIONS, limits=limits) as held:
         held.add(records(0, 2 * PAGE_ROWS))
         with pytest.raises(UploadTooLarge) as refusal:
             held.add(records(0, PAGE_ROWS))

@@ -21,9 +21,9 @@ def serve(
     Example:
       rugnik serve --host 0.0.0.0 --port 8000 --workers 4
     """
-    from app.operations import serving
+    from app.operations import server
 
-    serving.serve(serving.read_settings(), host=host, port=port, workers=workers, show_key=_show_key)
+    server.serve(server.read_settings(), host=host, port=port, workers=workers, show_key=_show_key)
 
 
 def migrate() -> None:
@@ -33,9 +33,9 @@ def migrate() -> None:
     Example:
       RUGNIK_DATABASE_URL=postgresql+psycopg://rugnik@db/rugnik rugnik migrate
     """
-    from app.operations import serving
+    from app.operations import server
 
-    serving.migrate(serving.read_settings())
+    server.migrate(server.read_settings())
     typer.echo("The database is up to date.")
 
 

@@ -1,4 +1,4 @@
-"""The bytes of a body: counted against their cap, inflated where gzip, taken in pieces of a wanted size."""
+"""Helpers for the byte stream of a body: size limit, gzip decompression, pieces of a given size."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import partial
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.limits import KIB
 
-# gzip members can be as short as 20 bytes, and what follows a member is copied once per member: short pieces keep a
-# body of nothing but empty members from costing quadratic time.
+# gzip members can be as short as 20 bytes, and zlib copies the bytes after a member once per member. Short pieces keep
+# a body of many empty members from taking quadratic time.
 _PIECE_BYTES = 16 * KIB
-_STEP = 256 * KIB  # inflated at once
+_STEP = 256 * KIB  # the most that is decompressed at once
 _GZIP = 16 + zlib.MAX_WBITS
 _NOT_GZIP = "The body is not a gzip file, or a damaged one."
 
 
 def capped(chunks: Iterable[bytes], cap: Cap, allowed: int) -> Iterator[bytes]:
-    """The chunks, as long as they do not exceed the bytes allowed."""
+    """Yield the chunks; raises UploadTooLarge(cap, allowed) once they have more than `allowed` bytes together."""
     total = 0
     for chunk in chunks:
         total += len(chunk)
@@ -28,7 +28,10 @@ def capped(chunks: Iterable[bytes], cap: Cap, allowed: int) -> Iterator[bytes]:
 
 
 def inflate(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The content of a gzip body of one or more members, in steps of bounded size however well it was compressed."""
+    """Yield the content of a gzip body of one or more members, in chunks of at most _STEP bytes.
+
+    Raises UnreadableFile if the body is not gzip, is damaged, or ends early.
+    """
     member = zlib.decompressobj(_GZIP)
     started = False  # whether the current member has been given a byte
     complete = False  # whether a member has ended
@@ -49,21 +52,21 @@ def inflate(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def pieces(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
-    """The same bytes in chunks of at most so many."""
+    """The same bytes in chunks of at most `most` bytes."""
     for chunk in chunks:
         for start in range(0, len(chunk), most):
             yield chunk[start : start + most]
 
 
 class ByteSource:
-    """Bytes of a stream, in the numbers that are asked for."""
+    """Reads a given number of bytes at a time from a stream of chunks."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._left = memoryview(b"")
 
     def take(self, count: int) -> bytearray:
-        """The next `count` bytes, or fewer where the stream ends. Grows with what arrives, not with what is asked."""
+        """The next `count` bytes, or fewer at the end. Memory grows with the bytes that arrive, not with `count`."""
         taken = bytearray()
         while len(taken) < count:
             if not self._left:

@@ -1,9 +1,9 @@
-"""The messages of an Arrow stream, measured before Arrow sees them.
+"""Splits an Arrow IPC stream into messages and checks their sizes before pyarrow reads them.
 
-A message says how long it is, and a compressed buffer how long it will be; Arrow allocates what they say. So the frame
-is read here first: continuation marker, length of the metadata, metadata (a FlatBuffer), body. Of the metadata only
-what costs memory is looked at, by the layout of Message.fbs and Schema.fbs in Arrow's format folder; what the message
-means is left to Arrow.
+A message states its own length, and a compressed buffer states its length after decompression. pyarrow allocates as
+much memory as they state. So the frame is read here first: continuation marker, length of the metadata, metadata (a
+FlatBuffer), body. Only those parts of the metadata are read that determine how much memory pyarrow will use. Their
+layout is that of Message.fbs and Schema.fbs in the format folder of Arrow. The meaning of a message is left to pyarrow.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 
+from app.ingest.byte_stream import ByteSource
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.flatbuffer import Table, read_number
 from app.ingest.limits import MIB, Limits
-from app.ingest.stream import ByteSource
 
 MAX_METADATA_BYTES = 4 * MIB
 NOT_A_STREAM = "The body is not an Arrow stream, or a damaged one."
 _CONTINUATION = 0xFFFFFFFF
 
 # Slots of the tables in Message.fbs and Schema.fbs.
-_HEADER_TYPE, _HEADER, _BODY_LENGTH, _MESSAGE_PAIRS = 1, 2, 3, 4  # of Message
-_SCHEMA_FIELDS, _SCHEMA_PAIRS = 1, 2  # of Schema
-_NAME, _TYPE_TYPE, _TYPE, _CHILDREN, _FIELD_PAIRS = 0, 2, 3, 5, 6  # of Field
-_KEY, _VALUE = 0, 1  # of KeyValue
-_VECTORS_IN_TYPES = {10, 14}  # time zone of a Timestamp, ids of a Union; in slot 1 of either
-_PAIR_BYTES = 16  # counted for a pair of empty texts, which takes memory too
+_HEADER_TYPE, _HEADER, _BODY_LENGTH, _MESSAGE_PAIRS = 1, 2, 3, 4  # table Message
+_SCHEMA_FIELDS, _SCHEMA_PAIRS = 1, 2  # table Schema
+_NAME, _TYPE_TYPE, _TYPE, _CHILDREN, _FIELD_PAIRS = 0, 2, 3, 5, 6  # table Field
+_KEY, _VALUE = 0, 1  # table KeyValue
+_VECTORS_IN_TYPES = {10, 14}  # types with a vector in slot 1: Timestamp (time zone) and Union (ids)
+_PAIR_BYTES = 16  # counted for each key-value pair: also a pair of empty texts takes memory
 
 
 class Kind(IntEnum):
@@ -42,7 +42,12 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Message:
-    """One message: frame with metadata, body, and the bytes that Arrow holds once it has read it."""
+    """One message of a stream.
+
+    head        frame and metadata
+    body        the buffers, as sent
+    held_bytes  bytes that pyarrow holds after reading the message: the body, and its buffers after decompression
+    """
 
     kind: Kind
     head: bytearray
@@ -51,7 +56,10 @@ class Message:
 
 
 def messages(chunks: Iterable[bytes], limits: Limits) -> Iterator[Message]:
-    """The messages of a stream up to its end marker, or up to its end: a writer may also just stop."""
+    """Yield the messages of a stream up to its end marker, or up to its last byte: the end marker is optional.
+
+    Raises UnreadableFile for a malformed frame and UploadTooLarge for a message beyond the limits.
+    """
     source = ByteSource(chunks)
     while frame := source.take(8):
         metadata_bytes = attempt(partial(_metadata_bytes, frame), NOT_A_STREAM)
@@ -63,7 +71,7 @@ def messages(chunks: Iterable[bytes], limits: Limits) -> Iterator[Message]:
 
 
 def metadata_of(message: bytes) -> bytearray:
-    """The metadata of a message without a body."""
+    """The metadata of a message that has no body, given with its frame."""
     return bytearray(message[8 : 8 + _metadata_bytes(message[:8])])
 
 
@@ -92,7 +100,7 @@ def _message(source: ByteSource, frame: bytearray, metadata_bytes: int, limits: 
 
 
 def _measure(metadata: bytearray) -> tuple[Kind, int]:
-    """Kind of message, and bytes of its body."""
+    """The kind of a message, and the length of its body in bytes."""
     message = Table.root(metadata)
     kind = Kind(message.number(_HEADER_TYPE, "<B"))
     body_bytes = message.number(_BODY_LENGTH, "<q")
@@ -102,22 +110,24 @@ def _measure(metadata: bytearray) -> tuple[Kind, int]:
 
 
 def require_small_metadata(metadata: bytearray, limits: Limits) -> None:
-    """Refuse metadata that grow beyond the caps once they are read.
+    """Raise UploadTooLarge for metadata that expand beyond the limits when they are read.
 
-    Fields and texts may be shared within a FlatBuffer: 4 MB of it described ten million fields (measured: 0.9 GB and
-    37 s in Arrow). An honest writer stores each where it is used, so texts take no more than the metadata do.
+    A FlatBuffer may point to the same field or text many times: 4 MB of metadata described ten million fields
+    (measured: 0.9 GB and 37 s in pyarrow). An honest writer stores each text where it is used, so its texts are not
+    longer than the metadata.
     """
-    fields, text_bytes = attempt(partial(_reached, metadata, limits.max_columns), NOT_A_STREAM)
+    fields, text_bytes = attempt(partial(_expanded_size, metadata, limits.max_columns), NOT_A_STREAM)
     if fields > limits.max_columns:
         raise UploadTooLarge(Cap.COLUMNS, limits.max_columns)
     if text_bytes > MAX_METADATA_BYTES:
         raise UploadTooLarge(Cap.METADATA_BYTES, MAX_METADATA_BYTES)
 
 
-def _reached(metadata: bytearray, max_fields: int) -> tuple[int, int]:
-    """Fields of a schema, nested ones included, and bytes of all texts, as often as they are reached.
+def _expanded_size(metadata: bytearray, max_fields: int) -> tuple[int, int]:
+    """The number of fields of a schema, nested ones included, and the bytes of all texts.
 
-    Counting ends with the first of them that is over its cap, so it takes no longer than honest metadata would.
+    A field or text counts as often as it is reached. Counting stops as soon as one of the two numbers exceeds its
+    limit, so it takes no longer than it takes for honest metadata.
     """
     message = Table.root(metadata)
     text_bytes = _pair_bytes(message, _MESSAGE_PAIRS)
@@ -141,7 +151,7 @@ def _reached(metadata: bytearray, max_fields: int) -> tuple[int, int]:
 
 
 def _text_bytes(field: Table) -> int:
-    """Bytes of a field's name, of its metadata, and of what its type holds beside numbers."""
+    """Bytes of a field's name, of its key-value metadata, and of the vector in its type, if there is one."""
     _, name_bytes = field.vector(_NAME)
     kind = field.table(_TYPE)
     listed = kind.vector(1)[1] if kind and field.number(_TYPE_TYPE, "<B") in _VECTORS_IN_TYPES else 0
@@ -149,7 +159,7 @@ def _text_bytes(field: Table) -> int:
 
 
 def _pair_bytes(table: Table, slot: int) -> int:
-    """Bytes of metadata in keys and values; at least so many where that is beyond the cap anyway."""
+    """Bytes of key-value metadata; a lower bound where even that exceeds MAX_METADATA_BYTES."""
     size = _PAIR_BYTES * table.vector(slot)[1]
     if size <= MAX_METADATA_BYTES:
         size += sum(pair.vector(_KEY)[1] + pair.vector(_VALUE)[1] for pair in table.tables(slot))
@@ -157,9 +167,9 @@ def _pair_bytes(table: Table, slot: int) -> int:
 
 
 def _inflated_bytes(kind: Kind, metadata: bytearray, body: bytearray) -> int:
-    """What the buffers of a compressed batch say they inflate to, all together; 0 where nothing is compressed.
+    """The stated total length of the buffers of a batch after decompression; 0 if the batch is not compressed.
 
-    A compressed buffer starts with its inflated length, or with -1 where it is stored as it is.
+    A compressed buffer starts with its decompressed length, or with -1 if it is stored uncompressed.
     """
     batch = Table.root(metadata).table(_HEADER)
     if kind is Kind.DICTIONARY and batch:

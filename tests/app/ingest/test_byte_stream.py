@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.ingest.byte_stream import ByteSource, capped, inflate
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge
 from app.ingest.limits import KIB, MIB
-from app.ingest.stream import ByteSource, capped, inflate
 from tests.app.ingest.bodies import cut
 
 SIZES = st.integers(1, 50)

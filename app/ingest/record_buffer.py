@@ -1,4 +1,7 @@
-"""Holding: the records of one upload while the grid is not yet known, in memory first and then in a sealed spool."""
+"""RecordBuffer: keeps the records of one upload until its grid is planned.
+
+Records stay in memory up to `Limits.buffer_bytes`; the rest goes to an encrypted temporary file (`spool`).
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from core.records import Records
 PAGE_ROWS = 2**16
 
 
-class Holding:
-    """Takes records batch by batch and gives them back, in order, in pages of PAGE_ROWS.
+class RecordBuffer:
+    """Takes records batch by batch and returns them, in order, in pages of PAGE_ROWS records.
 
-    Pages are filled to the brim whatever the size of a batch, so memory is `buffer_bytes` and one page, also for an
-    upload of a million batches of one row. A context manager, because the spool must be left closed.
+    Every page but the last is full, whatever the sizes of the batches. So memory use is at most `buffer_bytes` and one
+    page, also for an upload of a million batches of one row. A context manager: on exit it closes the spool.
     """
 
     def __init__(self, *, dimensions: int, limits: Limits) -> None:
@@ -46,7 +49,7 @@ class Holding:
         return self._rows
 
     def add(self, records: Records) -> None:
-        """Hold one more batch."""
+        """Append a batch; raises UploadTooLarge or SpoolFailure if the spool cannot take it."""
         start = 0
         while start < len(records):
             part = records.fixed[start : start + PAGE_ROWS - self._filled]
@@ -58,6 +61,7 @@ class Holding:
                 self._turn_page()
 
     def _turn_page(self) -> None:
+        """Move the full page to memory, or to the spool once the memory is used up."""
         if self._spool is None and (len(self._pages) + 1) * self._page.nbytes <= self._limits.buffer_bytes:
             self._pages.append(self._page)
             self._page = np.empty_like(self._page)
@@ -69,7 +73,7 @@ class Holding:
         self._filled = 0
 
     def pages(self) -> Iterator[Records]:
-        """Everything that was added; called once, after the last `add`."""
+        """Yield everything that was added. Call it once, after the last `add`."""
         yield from map(Records, self._pages)
         if self._spool is not None:
             self._spool.seal()

@@ -1,9 +1,9 @@
-"""The pages of Parquet columns, measured before Parquet reads them.
+"""Checks the page headers of Parquet columns before pyarrow reads the pages.
 
-A page says how long it is, how long it will be once inflated and how many values it holds, in a header beside it that
-the footer knows nothing of, and the reader allocates that. So the headers of the wanted columns are walked first, as
-pyarrow walks them: page after page until the values of the column chunk are complete. A header that pyarrow reads has
-therefore been checked here. The numbers below are those of the fields in parquet.thrift.
+The header of a page states its length, its length after decompression and its number of values. pyarrow allocates as
+much memory as the header states. The footer does not contain these numbers. So the page headers of the wanted columns
+are read here first, in the same order as pyarrow does: page after page until all values of the column chunk are there.
+Every header that pyarrow reads has therefore been checked. The numbers below are the field ids of parquet.thrift.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from app.ingest.thrift import I32, I64, LIST, STRUCT, Struct, decode
 
 NOT_PARQUET = "The body is not a Parquet file, or a damaged one."
 MAX_PAGES = 1_000_000
-_HEADER_BYTES = 16 * KIB  # of a page of numbers: far more than its statistics take
+_HEADER_BYTES = 16 * KIB  # read for a page header: far more than the statistics of a page of numbers take
 
-_ROW_GROUPS = (4, LIST)  # of FileMetaData
-_COLUMNS = (1, LIST)  # of RowGroup
-_META_DATA = (3, STRUCT)  # of ColumnChunk
-_NUM_VALUES, _TOTAL_COMPRESSED_SIZE = (5, I64), (7, I64)  # of ColumnMetaData, as are the next two
+_ROW_GROUPS = (4, LIST)  # struct FileMetaData
+_COLUMNS = (1, LIST)  # struct RowGroup
+_META_DATA = (3, STRUCT)  # struct ColumnChunk
+_NUM_VALUES, _TOTAL_COMPRESSED_SIZE = (5, I64), (7, I64)  # struct ColumnMetaData, also the next two
 _DATA_PAGE_OFFSET, _DICTIONARY_PAGE_OFFSET = (9, I64), (11, I64)
-_TYPE, _UNCOMPRESSED_SIZE, _COMPRESSED_SIZE = (1, I32), (2, I32), (3, I32)  # of PageHeader
-_DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3  # PageType
-_PAGE_VALUES = (1, I32)  # of the header below, of each type
+_TYPE, _UNCOMPRESSED_SIZE, _COMPRESSED_SIZE = (1, I32), (2, I32), (3, I32)  # struct PageHeader
+_DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3  # enum PageType
+_PAGE_VALUES = (1, I32)  # num_values, the same field in each of the headers below
 _TYPE_HEADERS = {_DATA: (5, STRUCT), _DICTIONARY: (7, STRUCT), _DATA_V2: (8, STRUCT)}
 _ENCODINGS = {_DATA: (2, I32), _DATA_V2: (4, I32)}
 _DELTA_BYTE_ARRAY = 7
@@ -36,7 +36,7 @@ _DELTA_BYTE_ARRAY = 7
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A column chunk: where it lies in the file, how many values it has, and the bytes of one, stored plainly."""
+    """A column chunk: its byte range in the file, its number of values, and the bytes of a value in PLAIN encoding."""
 
     start: int
     stop: int
@@ -46,7 +46,7 @@ class _Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What a page header says; `values` is 0 for pages that are no data."""
+    """The numbers in a page header; `values` is 0 for pages that are not data pages."""
 
     header_bytes: int
     compressed: int
@@ -58,10 +58,11 @@ class _Page:
 def require_bounded(
     spool: SealedSpool, metadata: Struct, pages_end: int, leaves: Mapping[int, int], limits: Limits
 ) -> None:
-    """Refuse a file whose pages are larger than the caps, or larger than the file has room for.
+    """Raise UploadTooLarge for pages beyond the limits, UnreadableFile for pages that do not fit into the file.
 
-    `metadata` is the footer, `pages_end` where it starts in the file, and `leaves` are the columns that will be read,
-    with the bytes of a plainly stored value of each.
+    metadata   the decoded footer
+    pages_end  offset of the footer in the file, where the pages end
+    leaves     leaf columns that will be read -> bytes of a value in PLAIN encoding
     """
     pages = inflated = 0
     for chunk in attempt(partial(_column_chunks, metadata, leaves, pages_end), NOT_PARQUET):
@@ -75,9 +76,9 @@ def require_bounded(
 
 
 def _column_chunks(metadata: Struct, leaves: Mapping[int, int], pages_end: int) -> list[_Chunk]:
-    """The column chunks of some leaves, from the dictionary page on, if there is one; raises for one beyond the file.
+    """The column chunks of the leaves, each from its dictionary page on if it has one; raises if one leaves the file.
 
-    A chunk without values has no page that is ever read, and in files of pyarrow no sensible offset either.
+    Chunks without values are skipped: their pages are never read, and pyarrow writes no usable offset for them.
     """
     chunks = []
     for row_group in metadata[_ROW_GROUPS]:
@@ -94,7 +95,7 @@ def _column_chunks(metadata: Struct, leaves: Mapping[int, int], pages_end: int) 
 
 
 def _pages(spool: SealedSpool, chunk: _Chunk, limits: Limits) -> Iterator[_Page]:
-    """The pages of a chunk up to its last value, each of which fits the cap and ends within the chunk."""
+    """Yield the pages of a chunk up to its last value; raises if one exceeds the limits or the end of the chunk."""
     position, values = chunk.start, 0
     while values < chunk.values:
         spool.seek(position)
@@ -111,10 +112,11 @@ def _pages(spool: SealedSpool, chunk: _Chunk, limits: Limits) -> Iterator[_Page]
 
 
 def _page(data: bytes, value_bytes: int) -> _Page:
-    """What the page header at the beginning of some bytes says; raises where that cannot be.
+    """The page header at the start of `data`; raises if its numbers are impossible.
 
-    The reader makes room for all values of a dictionary at once. A data page is read value by value, and may hold many
-    values in few bytes; but each value of DELTA_BYTE_ARRAY may be as long as all the bytes before it.
+    pyarrow allocates all values of a dictionary page at once, so they must fit into the stated length. It reads a data
+    page value by value, so many values in few bytes are fine there. The exception is DELTA_BYTE_ARRAY, where each value
+    may be as long as all bytes before it.
     """
     header, header_bytes = decode(data)
     kind, inflated, compressed = header[_TYPE], header[_UNCOMPRESSED_SIZE], header[_COMPRESSED_SIZE]

@@ -13,7 +13,7 @@ from app.errors import CannotStart
 from app.http.protocol import LimitedProtocol
 from app.main import make_service
 from app.operations.observability import configure_logging
-from app.operations.startup import database_errors, prepare_data_folder, require_files, require_free, serving_alone
+from app.operations.start_checks import database_errors, prepare_data_folder, require_files, require_free, serving_alone
 from app.settings.settings import Settings
 from app.storage.database import Database
 

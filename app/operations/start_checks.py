@@ -19,7 +19,7 @@ import structlog
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.errors import CannotStart
-from app.operations.hardening import keep_files_private
+from app.operations.process_privacy import keep_files_private
 from app.settings.database_url import place_of
 from app.settings.settings import Settings
 from app.storage.database import Database
