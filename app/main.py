@@ -22,15 +22,16 @@ from app.http import problems
 from app.http.middleware.body_limit import LimitBodies
 from app.http.middleware.hosts import RequireHost, parse_hosts
 from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
+from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
 from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases
 from app.http.uploads import UploadSlots
-from app.ledger.book import check_witness
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
+from app.ledger.witness_check import check_witness
 from app.operations.hardening import disable_core_dumps
 from app.operations.lanes import Lanes
-from app.operations.observability import Metrics, ObserveRequests, configure_logging
+from app.operations.observability import Metrics, configure_logging
 from app.operations.startup import database_errors, prepare_folders
 from app.questions.answers import Answers
 from app.service import Service, utc_now

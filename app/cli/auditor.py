@@ -12,7 +12,7 @@ import typer
 from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
 
 if TYPE_CHECKING:
-    from core.ledger.chain import LedgerEntry
+    from core.ledger.entry import LedgerEntry
 
 ledger = typer.Typer(no_args_is_help=True, help="Where every billionth of epsilon went.")
 
@@ -112,7 +112,7 @@ def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
 
 
 def _entries(lines: Iterable[bytes], seen: set[str]) -> Iterator[LedgerEntry | None]:
-    from core.ledger.chain import LedgerEntry
+    from core.ledger.entry import LedgerEntry
 
     for line in lines:
         entry = LedgerEntry.from_line(line.rstrip(b"\n"))

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from tests.support.failures import FAILURES
 from tests.support.routes import operation_of, operations
 from tests.support.world import World, opened_world

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.cli import bikes
 from tests.app.cli.conftest import Run
 from tests.support.live import Live

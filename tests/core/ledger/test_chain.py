@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from core.budget import NOTHING, Epsilon
-from core.ledger.books import SECRET_HASH
-from core.ledger.chain import EMPTY, GENESIS, Head, Kind, LedgerEntry, verify, walk
+from core.ledger.accounts import SECRET_HASH
+from core.ledger.chain import verify, walk
+from core.ledger.entry import EMPTY, GENESIS, Head, LedgerEntry
+from core.ledger.kinds import Kind
 
 ONE = Epsilon.parse("1")
 HALF = Epsilon.parse("0.5")
