@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
+from core.ledger.kinds import Kind
 
 if TYPE_CHECKING:
     from core.ledger.entry import LedgerEntry
@@ -20,7 +21,7 @@ ledger = typer.Typer(no_args_is_help=True, help="Where every billionth of epsilo
 @ledger.command("list")
 def list_entries(
     dataset: Annotated[str | None, typer.Option(help="Entries of this dataset only.", show_default=False)] = None,
-    kind: Annotated[str | None, typer.Option(help="grant, charge, publish, void or close.", show_default=False)] = None,
+    kind: Annotated[str | None, typer.Option(help=f"{', '.join(Kind)}.", show_default=False)] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,

@@ -73,6 +73,7 @@ REFUSED = {
     "a charge without a release": [GRANT, CHARGE | {"release": None}],
     "two charges for one release": [GRANT, CHARGE, CHARGE],
     "a publish without a charge": [GRANT, PUBLISH],
+    "a grant after a close, under the name of a drawn release": [GRANT, CHARGE, DRAW, CLOSE, GRANT | {"release": "r"}],
     "two publishes": [GRANT, CHARGE, PUBLISH, PUBLISH],
     "a void after a publish": [GRANT, CHARGE, PUBLISH, VOID],
     "a publish after a void": [GRANT, CHARGE, VOID, PUBLISH],
