@@ -19,17 +19,19 @@ from app.dashboard import assets, signing, views
 from app.dashboard import errors as error_pages
 from app.errors import CannotStart
 from app.http import problems
+from app.http.access_document import add_to_openapi
 from app.http.middleware.body_limit import LimitBodies
 from app.http.middleware.hosts import RequireHost, parse_hosts
 from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
+from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
 from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases
 from app.http.uploads import UploadSlots
-from app.ledger.book import check_witness
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
+from app.ledger.witness_check import check_witness
 from app.operations.lanes import Lanes
-from app.operations.observability import Metrics, ObserveRequests, configure_logging
+from app.operations.observability import Metrics, configure_logging
 from app.operations.process_privacy import disable_core_dumps
 from app.operations.start_checks import database_errors, prepare_folders
 from app.questions.answers import Answers
@@ -43,6 +45,11 @@ log = structlog.get_logger(__name__)
 # How long a thread that counts rows or computes an answer keeps the interpreter while the event loop waits for it: each
 # step of each request waits once. Python's own 5 ms made /healthz wait for tens of milliseconds during two uploads.
 SWITCH_SECONDS = 0.001
+
+# The API, then the pages.
+ROUTERS = tuple(
+    module.router for module in (datasets, releases, answers, downloads, ledger, keys, health, views, signing)
+)
 
 
 def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Service:
@@ -106,10 +113,9 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     app.state.hot_answers = HotAnswers(service, app.state.answers)
     app.state.sign_in_delays = SignInDelays()
     app.state.upload_slots = UploadSlots(settings.max_uploads, settings.upload_wait_seconds)
-    for module in (datasets, releases, answers, downloads, ledger, keys, health):
-        app.include_router(module.router)
-    for module in (signing, views):
-        app.include_router(module.router)
+    for router in ROUTERS:
+        app.include_router(router)
+    add_to_openapi(app, ROUTERS)
     app.router.routes.append(assets.route)
     problems.install(app)
     error_pages.install(app)

@@ -15,7 +15,7 @@ epsilon = order.epsilon. The proof, with the function that each step names:
 5. Sequential composition, with a second step that depends on the output of the first, adds the two:
    size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.plan.Order`).
 6. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
-   begins (`app.releases.releases.publish`: a ledger entry of kind `draw`, committed). After that the charge is neither
+   begins (`app.releases.uploading.upload`: a ledger entry of kind `draw`, committed). After that the charge is neither
    given back nor used for a second call, so a draw that a crash left on a disk is paid for as well.
 """
 

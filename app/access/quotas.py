@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.errors import QuotaReached
-from app.ledger.book import OpenBook
-from core.ledger.chain import Kind
+from app.ledger.appending import OpenBook
+from core.ledger.kinds import Kind
 
 
 def require_room_for_dataset(book: OpenBook) -> None:

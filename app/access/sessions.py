@@ -1,9 +1,9 @@
 """Sessions of the dashboard: a random cookie stands for a key, so that no browser holds the key itself.
 
-A session holds the hash of its key's secret, masked by a pad that only the cookie gives. The ledger has that hash
-hashed again, so a session counts only if whoever began it had the key: a row that somebody else writes, or that was
-given another key or another end, unmasks to something else. The rows open nothing to whoever reads them, work with any
-number of workers, and a session ends with its key, also with one that was set by hand and is another one today.
+A session row holds the hash of its key's secret, masked by a pad that only the cookie gives. The ledger has that hash
+hashed again, so a session counts only if whoever began it had the key. A row that somebody else writes, or that was
+given another key or another end, unmasks to another value and is refused. So reading the rows gives no access. Sessions
+work with any number of workers. A session ends with its key; one of RUGNIK_ADMIN_KEY ends when that setting changes.
 """
 
 from __future__ import annotations
@@ -13,31 +13,51 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, delete, insert, select
-from starlette.requests import HTTPConnection
 
-from app.errors import ForgedRequest
+from app.access.keys import authenticate, holder_of, token_digest
+from app.access.principal import Principal
+from app.errors import NotAuthenticated
+from app.ledger.book import read_book
 from app.service import Service, timestamp
 from app.storage.tables import sessions
 
-CSRF_HEADER = "X-Rugnik-CSRF"
-_SKEW = timedelta(minutes=5)  # clocks of two machines may differ by so much
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_SKEW = timedelta(minutes=5)  # the most by which the clocks of two machines may differ
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session: whose key it claims, what it knows of that key's secret, and whether it has expired."""
+    """A session: the id of its key, the hash of that key's secret, and whether it has expired."""
 
     key_id: str
     secret_sha256: str
     ended: bool
 
 
+def sign_in(service: Service, key: str) -> str:
+    """Begin a session for whoever shows a key; returns the value for the cookie. NotAuthenticated for a wrong key."""
+    caller = authenticate(service, key)
+    return start(service, key_id=caller.id, secret_sha256=token_digest(key))
+
+
+def resume(service: Service, token: str) -> Principal:
+    """The caller behind a session's cookie; NotAuthenticated once the session or its key has ended."""
+    with read_book(service) as book:
+        session = find(service, book.tx, token)
+    if session is None:
+        raise NotAuthenticated
+    if session.ended:
+        end(service, token)
+        raise NotAuthenticated
+    caller = holder_of(service, session.key_id, session.secret_sha256)
+    if caller is None:
+        raise NotAuthenticated
+    return caller
+
+
 def start(service: Service, *, key_id: str, secret_sha256: str) -> str:
-    """A session for a key that was just proved; the value for the cookie. Expired ones are swept out on the way."""
+    """A new session for a key that was just shown; returns the value for the cookie. Deletes expired sessions."""
     token = secrets.token_urlsafe(32)
     now = service.newest_time()
     expires_at = timestamp(now + timedelta(minutes=service.settings.session_minutes))
@@ -56,8 +76,8 @@ def start(service: Service, *, key_id: str, secret_sha256: str) -> str:
 def find(service: Service, tx: Connection, token: str) -> Session | None:
     """The session behind a cookie, if there is one; it may have ended.
 
-    A clock that was set back revives nothing: the time of this process never goes backwards, a session that was seen
-    ended is deleted by who resumes it, and one that would last longer than a new one began after now, so it has ended.
+    A clock that is set back revives no session. The time of this process never goes backwards; `resume` deletes a
+    session that has ended; and a session that would last longer than a new one counts as ended.
     """
     row = tx.execute(select(sessions).where(sessions.c.id_sha256 == _digest(token))).first()
     if row is None:
@@ -77,51 +97,19 @@ def end(service: Service, token: str) -> None:
 def _masked(text: str, token: str, key_id: str, expires_at: str) -> str:
     """32 bytes in hexadecimal, XORed with a pad from the cookie, the key and the end; the same again unmasks.
 
-    The pad is used once: a cookie belongs to one session. What is no such text unmasks to nothing.
+    The pad is used once: a cookie belongs to one session. Returns "" for a text that is not hexadecimal.
     """
     pad = hmac.digest(token.encode("utf-8", "surrogatepass"), f"{key_id} {expires_at}".encode(), "sha256")
     try:
         value = bytes.fromhex(text)
     except (TypeError, ValueError):
         return ""
-    return bytes(one ^ other for one, other in zip(value, pad, strict=False)).hex()
+    return bytes(left ^ right for left, right in zip(value, pad, strict=False)).hex()
 
 
 def csrf_token(token: str) -> str:
-    """What a page of ours knows of its session and a page of another site cannot: derived, so never stored."""
+    """The token that our own pages send with a change, and that no other site can know. Derived, so never stored."""
     return hmac.new(token.encode(), b"csrf", sha256).hexdigest()
-
-
-def cookie_name(connection: HTTPConnection) -> str:
-    """Over https the name carries a promise that browsers keep: Secure, this host only, every path."""
-    return "__Host-rugnik" if connection.url.scheme == "https" else "rugnik"
-
-
-def cookie_of(connection: HTTPConnection) -> str | None:
-    """The cookie that a browser sent, if any."""
-    return connection.cookies.get(cookie_name(connection)) or None
-
-
-def require_own_origin(connection: HTTPConnection) -> None:
-    """Refuse what a page of another site sent; clients that are no browser send neither header.
-
-    Sec-Fetch-Site is the browser's own word, but only over https or on this machine. Elsewhere Origin has to do, which
-    a proxy that does not pass Host on would make look foreign.
-    """
-    site, origin = connection.headers.get("sec-fetch-site"), connection.headers.get("origin")
-    if site is not None:
-        foreign = site not in {"same-origin", "none"}
-    else:
-        foreign = origin is not None and urlsplit(origin).netloc != connection.headers.get("host")
-    if foreign:
-        raise ForgedRequest
-
-
-def require_own_page(connection: HTTPConnection, token: str, sent: str | None) -> None:
-    """Refuse a change that a cookie vouches for, unless one of our own pages asked for it."""
-    require_own_origin(connection)
-    if sent is None or not hmac.compare_digest(sent.encode(), csrf_token(token).encode()):
-        raise ForgedRequest
 
 
 def _digest(token: str) -> str:

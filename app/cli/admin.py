@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from app.access.permissions import Role
 from app.cli.shared import URL, AsJson, Key, Url, connect, note, show_json, show_table
 
 keys = typer.Typer(no_args_is_help=True, help="Keys for people; takes an admin key.")
@@ -14,7 +15,7 @@ keys = typer.Typer(no_args_is_help=True, help="Keys for people; takes an admin k
 @keys.command()
 def new(
     name: Annotated[str, typer.Argument(help="Whose key it is; the ledger names it.", show_default=False)],
-    role: Annotated[str, typer.Option(help="admin, curator, analyst or auditor.", show_default=False)],
+    role: Annotated[str, typer.Option(help=f"{', '.join(Role)}.", show_default=False)],
     dataset: Annotated[
         list[str] | None, typer.Option(help="Limit it to this dataset; repeat for more.", show_default="no limit")
     ] = None,

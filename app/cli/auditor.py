@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
+from core.ledger.kinds import Kind
 
 if TYPE_CHECKING:
-    from core.ledger.chain import LedgerEntry
+    from core.ledger.entry import LedgerEntry
 
 ledger = typer.Typer(no_args_is_help=True, help="Where every billionth of epsilon went.")
 
@@ -20,7 +21,7 @@ ledger = typer.Typer(no_args_is_help=True, help="Where every billionth of epsilo
 @ledger.command("list")
 def list_entries(
     dataset: Annotated[str | None, typer.Option(help="Entries of this dataset only.", show_default=False)] = None,
-    kind: Annotated[str | None, typer.Option(help="grant, charge, publish, void or close.", show_default=False)] = None,
+    kind: Annotated[str | None, typer.Option(help=f"{', '.join(Kind)}.", show_default=False)] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
@@ -112,7 +113,7 @@ def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
 
 
 def _entries(lines: Iterable[bytes], seen: set[str]) -> Iterator[LedgerEntry | None]:
-    from core.ledger.chain import LedgerEntry
+    from core.ledger.entry import LedgerEntry
 
     for line in lines:
         entry = LedgerEntry.from_line(line.rstrip(b"\n"))

@@ -129,7 +129,8 @@ def _prepare(settings: Settings, url: str) -> Prepared:
 
 def _keys(service: Service, env: Path) -> dict[str, str]:
     """A key of each role: those of an earlier run, if the service still knows them."""
-    from app.access.auth import Role, authenticate, issue_key
+    from app.access.keys import authenticate, issue_key
+    from app.access.permissions import Role
     from app.errors import NotAuthenticated
 
     stored: dict[str, str] = {}
@@ -147,14 +148,14 @@ def _keys(service: Service, env: Path) -> dict[str, str]:
 
 def _release(service: Service, curator_key: str) -> str:
     """The id of a published release, after whatever is missing on the way to one."""
-    from app.access.auth import authenticate
+    from app.access.keys import authenticate
     from app.errors import NotFound
     from app.http.schemas.datasets import DatasetBody
     from app.http.schemas.orders import OrderBody
     from app.ingest.formats import MediaType
-    from app.ledger.book import State
-    from app.releases import datasets, releases
+    from app.releases import datasets, ordering, uploading
     from core.budget import Epsilon
+    from core.ledger.kinds import State
 
     caller = authenticate(service, curator_key)
     body = DatasetBody(**demo_data.SCHEMA)
@@ -173,8 +174,8 @@ def _release(service: Service, curator_key: str) -> str:
     if State.PUBLISHED in by_state:
         return by_state[State.PUBLISHED]
     order = OrderBody(epsilon=EPSILON, clusters=CLUSTERS).to_order(dataset.domain)
-    release = by_state.get(State.ORDERED) or releases.order(service, caller, body.name, order, idempotency_key=None).id
-    releases.publish(service, caller, release, iter([demo_data.csv(ROWS)]), media_type=MediaType.CSV, gzip=False)
+    release = by_state.get(State.ORDERED) or ordering.order(service, caller, body.name, order, idempotency_key=None).id
+    uploading.upload(service, caller, release, iter([demo_data.csv(ROWS)]), media_type=MediaType.CSV, gzip=False)
     return release
 
 

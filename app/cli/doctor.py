@@ -166,9 +166,9 @@ def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
 
 def _witness(settings: Settings, database: Database) -> Finding:
     from app.errors import CannotStart
-    from app.ledger.book import head, holds
+    from app.ledger.entries import head, holds
     from app.ledger.witness import Witness
-    from core.ledger.chain import EMPTY
+    from core.ledger.entry import EMPTY
 
     path = settings.witness_path
     try:
@@ -209,7 +209,7 @@ def _chain(database: Database) -> Finding:
 
 def _clock(database: Database) -> Finding:
     """No time server is asked: the newest entry is of today or before, or the clock is wrong, then or now."""
-    from app.ledger.book import newest_day
+    from app.ledger.entries import newest_day
 
     with database.read_only() as tx:
         newest = newest_day(tx)

@@ -40,9 +40,9 @@ class Asset:
 @cache
 def assets() -> dict[str, Asset]:
     """Every file by its name."""
-    found = {entry.name: _asset(entry) for entry in files("app.dashboard").joinpath("static").iterdir()}
-    found[PLOTLY] = _asset(files("plotly").joinpath("package_data", PLOTLY))
-    return found
+    by_name = {entry.name: _asset(entry) for entry in files("app.dashboard").joinpath("static").iterdir()}
+    by_name[PLOTLY] = _asset(files("plotly").joinpath("package_data", PLOTLY))
+    return by_name
 
 
 def _asset(entry: Traversable) -> Asset:

@@ -1,4 +1,4 @@
-"""Errors as pages: whatever goes wrong outside of /v1 is told to a person, from the same table as the problems."""
+"""Errors as pages: outside of /v1 an error is shown as a page, from the same table as the problems."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.access import auth
 from app.dashboard.pages import page
+from app.http.callers import visitor
 
 _MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
@@ -21,13 +21,13 @@ _MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 def install(app: FastAPI) -> None:
     """Let every handler of a problem answer a browser's page with a page."""
     for kind, handler in list(app.exception_handlers.items()):
-        app.exception_handlers[kind] = _told_to_people(handler)
+        app.exception_handlers[kind] = _as_page_for_browsers(handler)
 
 
-def _told_to_people(handler: Callable[..., Any]) -> Callable[..., Any]:
+def _as_page_for_browsers(handler: Callable[..., Any]) -> Callable[..., Any]:
     async def handle(request: Request, error: Exception) -> Response:
-        found = handler(request, error)
-        problem: Response = await found if inspect.isawaitable(found) else found
+        reply = handler(request, error)
+        problem: Response = await reply if inspect.isawaitable(reply) else reply
         if request.url.path.startswith(_MACHINES):
             return problem
         return await _page(request, problem)
@@ -41,11 +41,11 @@ async def _page(request: Request, problem: Response) -> Response:
         wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         back = f"?next={quote(wanted)}" if request.method == "GET" and wanted != "/" else ""
         return RedirectResponse(f"/sign-in{back}", status_code=303, headers={"Cache-Control": "no-store"})
-    told = json.loads(bytes(problem.body))
+    fields = json.loads(bytes(problem.body))
     # Who is signed in keeps the menu and the way out; after a failure of our own nothing more is asked of the database.
-    caller = await auth.visitor(request) if problem.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else None
+    caller = await visitor(request) if problem.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else None
     response = page(
-        request, "error.html", caller, status=problem.status_code, title=told["title"], detail=_detail(told)
+        request, "error.html", caller, status=problem.status_code, title=fields["title"], detail=_detail(fields)
     )
     for name in ("Retry-After", "Allow"):
         if name in problem.headers:
@@ -53,7 +53,7 @@ async def _page(request: Request, problem: Response) -> Response:
     return response
 
 
-def _detail(told: dict[str, Any]) -> str:
-    if told["status"] == HTTPStatus.UNPROCESSABLE_ENTITY:
+def _detail(fields: dict[str, Any]) -> str:
+    if fields["status"] == HTTPStatus.UNPROCESSABLE_ENTITY:
         return "Something in this address cannot be understood. Go back and try again."
-    return str(told["detail"])
+    return str(fields["detail"])

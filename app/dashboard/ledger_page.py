@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from urllib.parse import urlencode
 
-from app.access.auth import Principal
+from app.access.principal import Principal
 from app.ledger.history import Search
-from core.ledger.chain import Kind
+from core.ledger.kinds import Kind
 
 _LONGEST = 100
 

@@ -11,8 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.access import sessions
-from app.access.auth import Principal, Role
+from app.access.permissions import Permission
+from app.access.principal import Principal
 from app.dashboard import assets, words
+from app.http.cookies import cookie_of
 
 # An empty <style> is how Plotly reaches the CSSOM; the other three are its own sheet and its own attributes, word for
 # word. A browser test fails on any violation, so another Plotly shows up there and not in front of a reader.
@@ -45,14 +47,14 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.filters |= {"data": _data, "number": words.number, "percent": words.percent}
-_templates.globals |= {"asset": assets.address, "Role": Role}
+_templates.globals |= {"asset": assets.address, "Permission": Permission}
 
 
 def page(
     request: Request, template: str, caller: Principal | None, *, status: int = 200, plots: bool = False, **values: Any
 ) -> HTMLResponse:
     """A template as a reply that no cache keeps."""
-    token = sessions.cookie_of(request)
+    token = cookie_of(request)
     body = _templates.get_template(template).render(
         caller=caller,
         csrf=sessions.csrf_token(token) if token and caller else "",

@@ -10,11 +10,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.access import auth, sessions
-from app.access.auth import CurrentService
+from app.access import sessions
 from app.access.sign_in_delays import SignInDelays
 from app.dashboard.pages import page
 from app.errors import NotAuthenticated, RefusedRequest
+from app.http.callers import CurrentService
+from app.http.cookies import cookie_name, cookie_of, require_own_origin, require_own_page
 
 log = structlog.get_logger(__name__)
 
@@ -34,21 +35,21 @@ async def sign_in_page(request: Request) -> Response:
 @router.post("/sign-in")
 async def sign_in(request: Request, service: CurrentService) -> Response:
     """Take a key and give a session for it."""
-    sessions.require_own_origin(request)  # nobody is signed in as somebody else by a page elsewhere
+    require_own_origin(request)  # nobody is signed in as somebody else by a page elsewhere
     form = await _form(request)
     wanted = _own(form.get("next", ""))
     delays: SignInDelays = request.app.state.sign_in_delays
     address = request.client.host if request.client else ""
     await delays.wait(address)
     try:
-        token = await to_thread.run_sync(auth.sign_in, service, form.get("key", "").strip())
+        token = await to_thread.run_sync(sessions.sign_in, service, form.get("key", "").strip())
     except NotAuthenticated:
         delays.count_failure(address)
         log.warning("sign_in_failed", next_waits_seconds=delays.seconds(address))
         return page(request, "sign_in.html", None, status=401, wanted=wanted, wrong=True)
     response = RedirectResponse(wanted or "/", status_code=303, headers={"Cache-Control": "no-store"})
     response.set_cookie(
-        sessions.cookie_name(request),
+        cookie_name(request),
         token,
         max_age=60 * service.settings.session_minutes,
         path="/",
@@ -62,13 +63,13 @@ async def sign_in(request: Request, service: CurrentService) -> Response:
 @router.post("/sign-out")
 async def sign_out(request: Request, service: CurrentService) -> Response:
     """End the session; without one, there is nothing to end."""
-    token = sessions.cookie_of(request)
+    token = cookie_of(request)
     response = RedirectResponse("/sign-in", status_code=303, headers={"Cache-Control": "no-store"})
     if token is not None:
-        sessions.require_own_page(request, token, (await _form(request)).get("csrf"))
+        require_own_page(request, token, (await _form(request)).get("csrf"))
         await to_thread.run_sync(sessions.end, service, token)
         response.delete_cookie(
-            sessions.cookie_name(request),
+            cookie_name(request),
             path="/",
             secure=request.url.scheme == "https",
             httponly=True,

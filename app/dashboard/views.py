@@ -8,25 +8,27 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.access import auth
-from app.access.auth import ASKERS, Admin, Anyone, Curator, CurrentService, LedgerReader, Principal, Role
+from app.access.keys import list_keys
+from app.access.permissions import ROLES, Permission, roles_with
+from app.access.principal import Principal
 from app.dashboard import words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
-from app.errors import LedgerBroken, NotFound
+from app.http.callers import Anyone, Curator, CurrentService, KeyManager, LedgerReader
 from app.http.routes.datasets import Name
 from app.http.routes.releases import ReleaseId
 from app.http.schemas.releases import ReleaseReply
 from app.ingest.formats import FORMATS
-from app.ledger import history
-from app.ledger.book import State, read_book
-from app.releases import datasets, releases
+from app.ledger.audits import ledger_status
+from app.ledger.history import read_ledger
+from app.releases import overview as overviews
+from app.releases.datasets import Summary
+from app.releases.reading import Release
 from app.service import Service
-from core.ledger.chain import Kind
+from core.ledger.kinds import Kind, State
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
-_READERS = {Role.ADMIN, Role.AUDITOR, Role.CURATOR}
 _DRAWN = 1000  # entries in a step chart; more would be a solid block
 _LISTED = 50  # releases and entries on a page
 _LATEST = 12
@@ -35,17 +37,11 @@ _LATEST = 12
 @router.get("/")
 def overview(request: Request, service: CurrentService, caller: Anyone) -> Response:
     """Every dataset with its budget, and how the ledger stands."""
-    found, last, readable = [], {}, True
-    try:
-        with read_book(service) as book:
-            found = datasets.summaries(book, caller)
-            if caller.role in _READERS:
-                last = dict(history.last_entries(book.tx, [dataset.name for dataset in found]))
-    except LedgerBroken:
-        readable = False
-    state = history.state(service) if caller.sees_whole_ledger else None
-    rows = [(dataset, words.bar(dataset), last.get(dataset.name)) for dataset in found]
-    return page(request, "overview.html", caller, rows=rows, state=state, readable=readable, words=words)
+    shown = overviews.get_overview(service, caller)
+    rows = [(dataset, words.bar(dataset), shown.newest_entries.get(dataset.name)) for dataset in shown.datasets]
+    return page(
+        request, "overview.html", caller, rows=rows, ledger_status=shown.status, readable=shown.readable, words=words
+    )
 
 
 @router.get("/register")
@@ -57,28 +53,22 @@ def register(request: Request, service: CurrentService, caller: Curator) -> Resp
 @router.get("/datasets/{name}")
 def dataset_page(request: Request, service: CurrentService, caller: Anyone, name: Name) -> Response:
     """One dataset: budget, what it means, releases, and every entry that made it so."""
-    reads = caller.role in _READERS
-    with read_book(service) as book:
-        found = datasets.summary(book, caller, name)
-        kind = Kind.PUBLISH if caller.role is Role.ANALYST else Kind.CHARGE
-        listed = book.newest_standings(name, kind, limit=_LISTED + 1)
-        budget_history = history.history(book, name, limit=_DRAWN) if reads else None
-        shown = dict(list(reversed(listed.items()))[:_LISTED])
-        charges = {release: book.charge(book.replay.books.releases[release]) for release in shown}
+    shown = overviews.get_dataset_overview(service, caller, name, max_releases=_LISTED, max_entries=_DRAWN)
+    budget_history = shown.history
     return page(
         request,
         "dataset.html",
         caller,
-        plots=reads,
-        dataset=found,
-        bar=words.bar(found),
-        releases=shown,
-        charges=charges,
-        more_releases=len(listed) > _LISTED,
+        plots=budget_history is not None,
+        dataset=shown.summary,
+        bar=words.bar(shown.summary),
+        releases=shown.releases,
+        charges=shown.charges,
+        more_releases=shown.more_releases,
         history=budget_history,
         latest=budget_history.entries[: -_LATEST - 1 : -1] if budget_history else (),
         steps=words.steps(budget_history) if budget_history else None,
-        meaning=words.meaning(found.budget.spent),
+        meaning=words.meaning(shown.summary.budget.spent),
         most=str(service.settings.budget_cap),
         State=State,
         words=words,
@@ -94,21 +84,17 @@ def wizard(
     order: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
 ) -> Response:
     """Plan and order a release, and upload its rows; with an order, go on where it was left."""
-    with read_book(service) as book:
-        found = datasets.summary(book, caller, name)
-        ordered = releases.load(book, caller, order) if order is not None else None
-    if ordered is not None and (ordered.dataset != name or ordered.standing.state is not State.ORDERED):
-        raise NotFound("There is no open order of this id.")
+    dataset, ordered = overviews.get_open_order(service, caller, name, order)
     facts = {
         "dataset": name,
-        "attributes": _attributes(found),
-        "remaining": str(found.budget.remaining),
+        "attributes": _attributes(dataset),
+        "remaining": str(dataset.budget.remaining),
         "order": None if ordered is None else _order_facts(ordered),
     }
-    return page(request, "wizard.html", caller, dataset=found, ordered=ordered, facts=facts, formats=FORMATS)
+    return page(request, "wizard.html", caller, dataset=dataset, ordered=ordered, facts=facts, formats=FORMATS)
 
 
-def _order_facts(ordered: releases.Release) -> dict[str, Any]:
+def _order_facts(ordered: Release) -> dict[str, Any]:
     order = ordered.order
     return {"id": ordered.id, "attributes": list(order.attributes), "out_of_range": order.out_of_range.value}
 
@@ -116,18 +102,17 @@ def _order_facts(ordered: releases.Release) -> dict[str, Any]:
 @router.get("/releases/{release_id}")
 def release_page(request: Request, service: CurrentService, caller: Anyone, release_id: ReleaseId) -> Response:
     """A release: to those who may ask it, its explorer; to others, what is on record."""
-    found, facts = _release_facts(request, service, caller, release_id)
-    asks = caller.role in ASKERS and found.state is State.PUBLISHED
+    release, facts = _release_facts(request, service, caller, release_id)
+    asks = caller.can(Permission.ASK) and release.state is State.PUBLISHED
     template = "explorer.html" if asks else "release.html"
-    return page(request, template, caller, plots=asks, release=found, facts=facts, State=State)
+    askers = words.either(roles_with(Permission.ASK))
+    return page(request, template, caller, plots=asks, release=release, facts=facts, askers=askers, State=State)
 
 
 def _release_facts(
     request: Request, service: Service, caller: Principal, release_id: str
 ) -> tuple[ReleaseReply, Mapping[str, Any]]:
-    with read_book(service) as book:
-        stored = releases.load(book, caller, release_id)
-        domain = datasets.summary(book, caller, stored.dataset).domain.select(stored.order.attributes)
+    stored, domain = overviews.get_release_domain(service, caller, release_id)
     synopsis = None
     if stored.standing.state is State.PUBLISHED:
         answers = request.app.state.answers  # its memory spares a large synopsis being read for every look at it
@@ -142,7 +127,7 @@ def _release_facts(
     }
 
 
-def _attributes(dataset: datasets.Summary) -> list[dict[str, Any]]:
+def _attributes(dataset: Summary) -> list[dict[str, Any]]:
     return [{"name": a.name, "lower": a.lower, "upper": a.upper} for a in dataset.domain.attributes]
 
 
@@ -150,11 +135,7 @@ def _attributes(dataset: datasets.Summary) -> list[dict[str, Any]]:
 def ledger_page(request: Request, service: CurrentService, caller: LedgerReader) -> Response:
     """The ledger, newest first, searched and filtered."""
     filters = Filters.of(request.query_params)
-    with service.database.read_only() as tx:  # as it is stored, so that an entry that is not good can be looked at
-        search = filters.search(caller)
-        shown = history.page(tx, search, before=filters.before, limit=_LISTED)
-        actors = history.actors(tx, caller.datasets, about_keys=caller.sees_whole_ledger)
-    state = history.state(service) if caller.sees_whole_ledger else None
+    shown, actors = read_ledger(service, caller, filters.search(caller), before=filters.before, limit=_LISTED)
     return page(
         request,
         "ledger.html",
@@ -163,16 +144,15 @@ def ledger_page(request: Request, service: CurrentService, caller: LedgerReader)
         shown=shown,
         actors=actors,
         kinds=Kind,
-        state=state,
+        ledger_status=ledger_status(service) if caller.sees_whole_ledger else None,
         words=words,
     )
 
 
 @router.get("/keys")
-def keys_page(request: Request, service: CurrentService, caller: Admin) -> Response:
+def keys_page(request: Request, service: CurrentService, caller: KeyManager) -> Response:
     """Keys: who has one, issue another, revoke."""
     caller.require_unlimited()
-    found = sorted(auth.list_keys(service), key=lambda key: (key.revoked_at is not None, key.created_at), reverse=False)
-    with read_book(service) as book:
-        names = [dataset.name for dataset in datasets.summaries(book, caller)]
-    return page(request, "keys.html", caller, keys=found, names=names)
+    keys = sorted(list_keys(service), key=lambda key: (key.revoked_at is not None, key.created_at))
+    names = overviews.dataset_names(service, caller)
+    return page(request, "keys.html", caller, keys=keys, names=names, roles=list(ROLES))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf
 from typing import Any
 
-from app.ledger.history import History
+from app.ledger.history import BudgetHistory
 from app.releases.datasets import Summary
 from core.budget import Epsilon
-from core.ledger.chain import KEY_KINDS, Kind, LedgerEntry
+from core.ledger.entry import LedgerEntry
 
 _PRIORS = (0.5, 0.1, 0.01)
 _OVERFLOW = 700  # e^710 is more than a float can say
@@ -83,44 +83,26 @@ def bar(dataset: Summary) -> Bar:
     return Bar(spent=spent, ordered=ordered, remaining=max(0.0, 100 - spent - ordered))
 
 
-_SAID = {
-    Kind.GRANT: "granted",
-    Kind.CHARGE: "charged for a release",
-    Kind.DRAW: "noise drawn",
-    Kind.VOID: "given back by a void order",
-    Kind.PUBLISH: "synopsis published",
-    Kind.CLOSE: "dataset closed for good",
-    Kind.ISSUE: "key issued",
-    Kind.REVOKE: "key revoked",
-}
-
-
 def said(entry: LedgerEntry) -> str:
-    """What an entry records."""
-    return _SAID.get(entry.kind, entry.kind.value)
+    """What an entry records, as a phrase."""
+    return entry.kind.description.phrase
 
 
 def why(entry: LedgerEntry) -> str:
-    """The reason or the terms that an entry carries, in one line."""
+    """The reason or the terms that an entry carries, in one line; it depends on the fields of `detail` alone."""
     detail = entry.detail
-    if entry.kind in KEY_KINDS:
-        return _about_key(entry)
-    match entry.kind:
-        case Kind.GRANT:
-            return str(detail.get("reason", ""))
-        case Kind.CHARGE:
-            return _terms(detail.get("order", {}))
-        case Kind.DRAW:
-            return "the charge is spent for good"
-        case Kind.PUBLISH:
-            return f"digest {detail.get('digest', '')}"
-        case _:
-            return ""
+    if entry.kind.description.about_keys:
+        return _about_key(detail)
+    if "order" in detail:
+        return _terms(detail["order"])
+    if "digest" in detail:
+        return f"digest {detail['digest']}"
+    return str(detail.get("reason", entry.kind.description.remark))
 
 
-def _about_key(entry: LedgerEntry) -> str:
-    detail = entry.detail
-    if entry.kind is Kind.REVOKE:
+def _about_key(detail: Mapping[str, Any]) -> str:
+    """A revoked key by its id; an issued key with its name, role and datasets."""
+    if "role" not in detail:
         return f"[{detail.get('id', '')}]"
     names = detail.get("datasets")
     limit = "every dataset" if names is None else ", ".join(map(str, names))
@@ -131,22 +113,18 @@ def _terms(order: Any) -> str:
     if not isinstance(order, dict) or not order:
         return ""
     size = order.get("size", {})
-    told = f"size {size['declared']:,} declared" if "declared" in size else "size estimated"
-    return f"{', '.join(map(str, order.get('attributes', [])))}; {order.get('clusters')} clusters; {told}"
+    stated = f"size {size['declared']:,} declared" if "declared" in size else "size estimated"
+    return f"{', '.join(map(str, order.get('attributes', [])))}; {order.get('clusters')} clusters; {stated}"
 
 
-def steps(history: History) -> dict[str, Sequence[Any]]:
+def steps(history: BudgetHistory) -> dict[str, Sequence[Any]]:
     """A dataset's epsilon after each entry, for the step chart. A publish has no hour: it stands at the one before."""
     granted, spent = history.granted_before.nano, history.spent_before.nano
     points: list[dict[str, Any]] = []
     drawn_at = ""
     for entry in history.entries:
-        if entry.kind is Kind.GRANT:
-            granted += entry.epsilon.nano
-        elif entry.kind is Kind.CHARGE:
-            spent += entry.epsilon.nano
-        elif entry.kind is Kind.VOID:
-            spent -= entry.epsilon.nano
+        granted += entry.kind.description.granted_sign * entry.epsilon.nano
+        spent += entry.kind.description.spent_sign * entry.epsilon.nano
         drawn_at = max(drawn_at, entry.at)
         points.append(
             {
@@ -179,3 +157,8 @@ def percent(share: float) -> str:
     if share > 0.999:
         return "over 99.9 %"
     return f"{100 * share:.3g} %"
+
+
+def either(names: Sequence[str]) -> str:
+    """Names as a choice: "analyst, curator or auditor"."""
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

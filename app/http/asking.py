@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import Query, Request, Response
 
-from app.access.auth import Principal
+from app.access.principal import Principal
 from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
 from app.http.schemas import answers as wire

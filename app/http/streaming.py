@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.access.auth import Principal
+from app.access.principal import Principal
 from app.operations.lanes import Lanes
 
 _Result = TypeVar("_Result")

@@ -10,11 +10,11 @@ import anyio
 from anyio import from_thread, to_thread
 from fastapi import Request
 
-from app.access.auth import Principal
+from app.access.principal import Principal
 from app.errors import Busy, RefusedRequest, TooSlow, UnsupportedMedia
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.formats import MediaType
-from app.releases.releases import Published, publish, require_uploadable
+from app.releases.uploading import Published, require_uploadable, upload
 from app.service import Service
 
 _ENCODINGS = {"": False, "identity": False, "gzip": True}
@@ -111,7 +111,7 @@ async def receive_upload(request: Request, service: Service, caller: Principal, 
     )
 
     def work() -> Published:
-        return publish(service, caller, release_id, pace.chunks(), media_type=media_type, gzip=gzip)
+        return upload(service, caller, release_id, pace.chunks(), media_type=media_type, gzip=gzip)
 
     return await slots.run(caller.id, work)
 

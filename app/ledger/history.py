@@ -1,26 +1,25 @@
-"""Reading the ledger as people do: newest first, searched and filtered, a dataset's history, and who verified when."""
+"""The ledger as people read it: newest first, searched and filtered; and the history of one dataset's epsilon."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import reduce
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, or_, select
+from sqlalchemy import Connection, Select, func, or_, select
 
-from app.access.auth import Principal
-from app.errors import CannotStart
-from app.ledger import verification
-from app.ledger.book import Book, entry_or_none, head, holds
+from app.access.principal import Principal
+from app.ledger.book import Book
+from app.ledger.entries import entry_or_none
 from app.service import Service
-from app.storage.tables import ledger, verifications
+from app.storage.tables import ledger
 from core.budget import Epsilon
-from core.ledger.chain import EMPTY, Head, Kind, LedgerEntry, Verification
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import Kind
 
-_STEP = 1000
 _BETWEEN = "\x1f"  # no text that is searched for has it
 
 
@@ -54,7 +53,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class BudgetHistory:
     """The newest entries of a dataset, oldest of them first, and its granted and spent epsilon before these."""
 
     granted_before: Epsilon
@@ -63,22 +62,13 @@ class History:
     entries: tuple[LedgerEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A walk of the chain that somebody made: when, who, and its outcome."""
-
-    at: str
-    actor: str
-    outcome: Verification
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """How the ledger stands: its head, whether the witness agrees, and the last walk."""
-
-    head: Head
-    witness_agrees: bool
-    checked: Checked | None
+def read_ledger(
+    service: Service, caller: Principal, search: Search, *, before: int | None, limit: int
+) -> tuple[Page, list[str]]:
+    """A page of the ledger as it is stored, so that a bad entry can be looked at; and everybody it names."""
+    with service.database.read_only() as tx:
+        shown = page(tx, search, before=before, limit=limit)
+        return shown, actors(tx, caller.datasets, about_keys=caller.sees_whole_ledger)
 
 
 def page(tx: Connection, search: Search, *, before: int | None, limit: int) -> Page:
@@ -113,7 +103,7 @@ def _matching(search: Search) -> Select[Any]:
             ledger.c.hash,
             ledger.c.detail,
         )
-        whole = reduce(lambda one, other: one.concat(_BETWEEN).concat(other), places)
+        whole = reduce(lambda left, right: left.concat(_BETWEEN).concat(right), places)
         spelt = {search.text, json.dumps(search.text)[1:-1]}  # the second as canonical JSON has it
         query = query.where(or_(*(whole.icontains(words, autoescape=True) for words in spelt)))
     return query
@@ -136,64 +126,18 @@ def last_entries(tx: Connection, datasets: Iterable[str]) -> Mapping[str, Ledger
     return {str(entry.dataset): entry for entry in entries if entry is not None}
 
 
-def history(book: Book, dataset: str, *, limit: int) -> History:
+def history(book: Book, dataset: str, *, limit: int) -> BudgetHistory:
     """How a dataset's epsilon came and went, over its newest entries; what was before them follows from its budget."""
     lines = page(book.tx, Search(datasets=frozenset({dataset})), before=None, limit=limit)
     entries = tuple(line.entry for line in reversed(lines.lines) if line.entry is not None)
     budget = book.budget(dataset)
     granted, spent = budget.granted.nano, budget.spent.nano
     for entry in entries:
-        granted -= entry.epsilon.nano if entry.kind is Kind.GRANT else 0
-        spent -= {Kind.CHARGE: 1, Kind.VOID: -1}.get(entry.kind, 0) * entry.epsilon.nano
+        granted -= entry.kind.description.granted_sign * entry.epsilon.nano
+        spent -= entry.kind.description.spent_sign * entry.epsilon.nano
     skipped = 0
     if lines.older is not None:
         earlier = select(func.count()).where(ledger.c.dataset == dataset, ledger.c.seq < lines.older)
         skipped = book.tx.execute(earlier).scalar_one()
     before = Epsilon(max(0, granted)), Epsilon(max(0, spent))
-    return History(granted_before=before[0], spent_before=before[1], skipped=skipped, entries=entries)
-
-
-def state(service: Service) -> State:
-    """How the ledger stands, without walking it."""
-    with service.database.read_only() as tx:
-        newest = head(tx)
-        checked = _last_check(tx)
-        try:
-            agrees = holds(tx, service.witness.head())
-        except (OSError, CannotStart):
-            agrees = False
-    return State(head=newest, witness_agrees=agrees, checked=checked)
-
-
-def verify_on_record(service: Service, caller: Principal) -> Iterator[Verification]:
-    """Walk the whole chain step by step, and remember who did when and what came of it."""
-    last = Verification(entries=0, head=EMPTY)
-    for step in verification.verify_steps(service, every=_STEP):
-        if step.valid and last.entries:
-            yield last
-        last = step
-    with service.database.transaction() as tx:
-        tx.execute(
-            insert(verifications).values(
-                at=service.today(),  # the seconds of two verifications would bracket an upload
-                actor=caller.actor,
-                entries=last.entries,
-                hash=last.head.hash,
-                first_bad=last.first_bad,
-                reason=last.reason,
-            )
-        )
-    yield last  # on record by now, whether or not anybody is still listening
-
-
-def _last_check(tx: Connection) -> Checked | None:
-    row = tx.execute(select(verifications).order_by(verifications.c.number.desc()).limit(1)).mappings().first()
-    if row is None:
-        return None
-    outcome = Verification(
-        entries=row["entries"],
-        head=Head(seq=row["entries"], hash=row["hash"]),
-        first_bad=row["first_bad"],
-        reason=row["reason"],
-    )
-    return Checked(at=row["at"], actor=row["actor"], outcome=outcome)
+    return BudgetHistory(granted_before=before[0], spent_before=before[1], skipped=skipped, entries=entries)

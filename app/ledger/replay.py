@@ -18,7 +18,8 @@ from app.errors import LedgerBroken
 from app.storage.database import Database
 from app.storage.tables import ledger
 from core.ledger.books import Books
-from core.ledger.chain import EMPTY, Head, LedgerEntry, Stored, Verification, Walk
+from core.ledger.chain import Verification, Walk
+from core.ledger.entry import EMPTY, Head, LedgerEntry, Stored
 
 log = structlog.get_logger(__name__)
 

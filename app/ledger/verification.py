@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.errors import CorruptSynopsis, LedgerBroken, NotReady
-from app.ledger.book import Book, holds
+from app.ledger.book import Book
+from app.ledger.entries import holds
 from app.ledger.replay import stored_after
-from app.releases import datasets, releases
+from app.releases import datasets
 from app.releases.orders import ReleaseOrder
+from app.releases.reading import stored_synopsis
 from app.service import Service
 from core.checkpoint import Checkpoint, carry_on
 from core.errors import CoreError
-from core.ledger.books import ReleaseRecord
-from core.ledger.chain import Kind, LedgerEntry, Stored, Verification, Walk
+from core.ledger.accounts import ReleaseRecord
+from core.ledger.chain import Verification, Walk
+from core.ledger.entry import LedgerEntry, Stored
+from core.ledger.kinds import Kind
 from core.synopsis import Synopsis
 
 _STEP = 100  # entries between two checkpoints
@@ -88,7 +92,7 @@ def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str |
     with service.database.read_only() as tx:
         book = Book(tx, service)
         try:
-            synopsis = releases.stored_synopsis(book, release, str(publish.detail["digest"]))
+            synopsis = stored_synopsis(book, release, str(publish.detail["digest"]))
         except CorruptSynopsis as error:
             return str(error)
         try:

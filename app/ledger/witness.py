@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.errors import CannotStart
 from core.canonical import canonical_json
-from core.ledger.chain import EMPTY, Head
+from core.ledger.entry import EMPTY, Head
 
 
 class Witness:

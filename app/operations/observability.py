@@ -1,8 +1,8 @@
-"""Logs and metrics: identifiers and outcomes, never a data value, never a size, and nothing that a curator does.
+"""Logs and metrics: identifiers and outcomes, never a data value and never a size.
 
-Times of a curator's requests bracket an upload, and its duration tells how many rows it had. So `is_noted` is the one
-rule for log lines and counters, and a line that a curator's request can cause in another way (a fault, a database that
-is not available, a witness that cannot be written) carries the day and not the moment.
+The times of a curator's requests bracket an upload, and its duration shows how many rows it had.
+`app.http.middleware.observe_requests` decides which requests are noted. A line that a curator's request can cause in
+another way (a fault, a database that is not available, a witness that cannot be written) carries the day and no time.
 """
 
 from __future__ import annotations
@@ -11,41 +11,13 @@ import json
 import logging
 import os
 import sys
-import time
 import traceback
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.typing import EventDict
-
-from app.access.auth import Principal, Role
-
-log = structlog.get_logger(__name__)
-
-
-def is_upload(scope: Scope) -> bool:
-    """Whether a request may carry rows: how long it takes, and even when it ends, tells how many.
-
-    Rows are PUT and nothing else is; by the verb alone, since a misspelt address must not tell more than the right one.
-    """
-    return bool(scope["method"] == "PUT")
-
-
-def is_noted(scope: Scope) -> bool:
-    """Whether a request has a log line and is counted: its caller is established and no curator, and it is no PUT.
-
-    The rule holds for every route, and it denies by default. A request that fails before its caller is established
-    (401, a wrong address or method, a body that is no JSON or too large) may be a curator's, so it leaves no line. The
-    same goes for addresses that ask nobody for a key: the pages to sign in and out and the files that pages load are
-    fetched before and after an upload, too. 401s are counted, without route and caller, so that guessing can be seen.
-    """
-    caller: Principal | None = scope.get("state", {}).get("principal")
-    return caller is not None and caller.role is not Role.CURATOR and not is_upload(scope)
-
 
 # Lines that no curator's request can cause, or that tell nothing of one; all others have the day alone.
 _WITH_MOMENT = frozenset({"request", "sign_in_failed", "cannot_start"})
@@ -75,7 +47,7 @@ class _Discreet(logging.Formatter):
         created = datetime.fromtimestamp(record.created, UTC)
         at = _moment(created) if error is None else _day(created)
         level = record.levelname.lower()
-        return json.dumps({"logger": record.name, "level": level, **said, **_where(error), "timestamp": at})
+        return json.dumps({"logger": record.name, "level": level, **said, **where(error), "timestamp": at})
 
 
 def configure_logging(level: str) -> None:
@@ -125,48 +97,7 @@ class Metrics:
         self._refused.labels(self._worker).inc()
 
 
-class ObserveRequests:
-    """ASGI middleware: a log line and a count for each noted request, by the route's template and not its address."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and note the outcome."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        started = time.perf_counter()
-        status = 500
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noting)
-        except Exception as error:
-            log.error("request_failed", **_where(error))  # noqa: TRY400 - the message may quote a row
-            raise
-        finally:
-            self._note(scope, status, time.perf_counter() - started)
-
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        if status == HTTPStatus.UNAUTHORIZED:
-            self._metrics.count_refused_key()
-        if not is_noted(scope):
-            return
-        method, route = scope["method"], getattr(scope.get("route"), "path", "none")
-        key = scope["state"]["principal"].id
-        self._metrics.count(method, route, status)
-        self._metrics.time(method, route, seconds)
-        log.info("request", method=method, route=route, status=status, key=key, milliseconds=round(1000 * seconds, 1))
-
-
-def _where(error: BaseException | None) -> dict[str, Any]:
+def where(error: BaseException | None) -> dict[str, Any]:
     """An exception by its type and place, without its message."""
     if error is None:
         return {}

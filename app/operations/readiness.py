@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.errors import LedgerBroken, NotReady
-from app.ledger.book import agrees_with_witness
+from app.ledger.witness_check import agrees_with_witness
 from app.operations.start_checks import unwritable_folder
 from app.service import Service
 from app.storage.database import WAIT_SECONDS

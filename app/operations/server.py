@@ -8,7 +8,7 @@ from typing import Any
 import uvicorn
 from pydantic import ValidationError
 
-from app.access.auth import first_admin_key
+from app.access.keys import first_admin_key
 from app.errors import CannotStart
 from app.http.protocol import LimitedProtocol
 from app.main import make_service

@@ -24,15 +24,16 @@ from sqlalchemy import Connection, delete, func, select, type_coerce, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import NullType
 
-from app.access.auth import Principal
+from app.access.principal import Principal
 from app.errors import TooMuchWork
-from app.ledger.book import State, read_book
+from app.ledger.book import read_book
 from app.questions.lru_cache import LruCache
-from app.releases import releases
+from app.releases import reading
 from app.service import Service
 from app.storage.tables import answers
 from core.canonical import canonical_json
 from core.checkpoint import Checkpoint
+from core.ledger.kinds import State
 from core.queries.effort import Effort, effort_of_cells
 from core.queries.range_count import RangeTable, range_table
 from core.queries.synthetic import cumulative_weights
@@ -133,14 +134,14 @@ class Answers:
         """A published release that this caller may ask; to anybody else there is none."""
         found = self._published.get(release_id, lambda: self._look_up(caller, release_id))
         if not caller.may_see(found.dataset):
-            raise releases.no_release()
+            raise reading.no_release()
         return found
 
     def _look_up(self, caller: Principal, release_id: str) -> Published:
         with read_book(self._service) as book:
-            found = releases.load(book, caller, release_id)
+            found = reading.load(book, caller, release_id)
         if found.standing.state is not State.PUBLISHED or found.standing.digest is None:
-            raise releases.no_release()
+            raise reading.no_release()
         return Published(release=release_id, dataset=found.dataset, digest=found.standing.digest)
 
     def prepared(self, published: Published) -> Prepared:
@@ -149,8 +150,8 @@ class Answers:
 
     def _load(self, release_id: str) -> Prepared:
         with read_book(self._service) as book:
-            release = releases.load_any(book, release_id)
-            return Prepared(releases.load_synopsis(book, release))
+            release = reading.load_any(book, release_id)
+            return Prepared(reading.load_synopsis(book, release))
 
     def body_here(self, key: str) -> bytes | None:
         """An answer that is in memory."""

@@ -8,17 +8,20 @@ from itertools import islice
 
 from sqlalchemy import select
 
-from app.access.auth import Principal, Role
+from app.access.permissions import Permission
+from app.access.principal import Principal
 from app.access.quotas import require_room_for_dataset
 from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound, NotReady
-from app.ledger.book import Book, OpenBook, Standing, State, open_book, read_book
+from app.ledger.appending import OpenBook, open_book
+from app.ledger.book import Book, read_book
+from app.ledger.standing import Standing
 from app.service import Service
 from app.storage.tables import datasets
 from core.budget import Budget, Epsilon
 from core.domain.domain import Attribute, Domain
 from core.errors import CoreError, InvalidEpsilon
-from core.ledger.books import Account
-from core.ledger.chain import Kind
+from core.ledger.accounts import Account
+from core.ledger.kinds import Kind, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,8 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
     """One dataset inside a transaction; NotFound where it is missing or none of this caller's business."""
     account = _account(book, caller, name)
     standings = book.standings(name)
-    if caller.role is Role.ANALYST:
-        standings = {release: found for release, found in standings.items() if found.state is State.PUBLISHED}
+    if not caller.can(Permission.SEE_ORDERS):
+        standings = {id_: standing for id_, standing in standings.items() if standing.state is State.PUBLISHED}
     return Dataset(
         name=name,
         description=_description(book, account),

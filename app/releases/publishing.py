@@ -17,10 +17,11 @@ from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import NotReady, PublishDelayed, ReleaseEnded
-from app.ledger.book import State, open_book
+from app.ledger.appending import open_book
 from app.service import Service
 from app.storage.tables import synopses
-from core.ledger.chain import Kind, LedgerEntry
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import Kind, State
 from core.synopsis import Synopsis
 
 log = structlog.get_logger(__name__)

@@ -1,73 +1,28 @@
-"""Balances, states and keys as a replay of the ledger gives them, and the rules that any honest ledger keeps.
+"""Balances, states and keys, as a replay of the ledger gives them, and the rules that every valid ledger keeps.
 
-Everything that a service decides by is in here, so that a table beside the ledger decides nothing. A release takes
-about 400 bytes; terms that are long, such as its order, stay in the ledger and are read again by their hash.
+Everything that a service decides by is in the books, so no table beside the ledger decides anything. A release takes
+about 400 bytes; long terms, such as its order, stay in the ledger and are read again by their hash.
+
+`_POSTINGS` lists, for each kind of entry, the rule it must keep and its effect on the books.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from core.budget import Budget, Epsilon
-from core.ledger.entry import KEY_KINDS, Kind, LedgerEntry
+from core.ledger.accounts import SECRET_HASH, Account, KeyRecord, ReleaseRecord
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import KEY_KINDS, Kind
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _NO_OPEN_ORDER = "The release is not an order of this dataset that is still open."
 
 
 @dataclass(slots=True)
-class Account:
-    """A dataset: what was said at its registration, its billionths of epsilon, and its releases, oldest order first."""
-
-    name: str
-    registration: Mapping[str, Any]
-    granted: int = 0
-    spent: int = 0
-    spent_on_drawn: int = 0
-    closed: bool = False
-    releases: list[str] = field(default_factory=list)
-    published: list[str] = field(default_factory=list)
-
-    @property
-    def budget(self) -> Budget:
-        """Grants minus charges plus voids."""
-        return Budget(granted=Epsilon(self.granted), spent=Epsilon(self.spent))
-
-
-@dataclass(slots=True)
-class ReleaseRecord:
-    """A release: its account, its charge by number and hash, the kind of its last entry, the digest it published."""
-
-    account: Account
-    nano: int
-    charge_seq: int
-    charge_hash: bytes
-    last: Kind
-    digest: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRecord:
-    """A key: who, what for, a hash of its secret, and the days on which it was issued and revoked."""
-
-    id: str
-    name: str
-    role: str
-    datasets: frozenset[str] | None
-    secret_hash: str
-    issued: str
-    revoked: str | None = None
-
-
-SECRET_HASH = "sha256_of_secret_sha256"  # noqa: S105 - a field's name: SHA-256 of the hex SHA-256 of the secret
-
-
-@dataclass(slots=True)
 class Books:
-    """The replay itself. `post` refuses whatever a correct service would have refused."""
+    """The replay itself. `post` refuses every entry that a correct service would not have written."""
 
     accounts: dict[str, Account] = field(default_factory=dict)
     releases: dict[str, ReleaseRecord] = field(default_factory=dict)
@@ -75,130 +30,172 @@ class Books:
     draws_recorded: bool = False
 
     def post(self, entry: LedgerEntry) -> str | None:
-        """Take in one entry; a sentence, and nothing else, where it breaks a rule."""
+        """Take in one entry. Where it breaks a rule, change nothing and return the rule as a sentence."""
         reason = self.objection(entry)
         if reason is None:
-            self._take_in(entry)
+            _POSTINGS[entry.kind].effect(self, entry)
         return reason
 
     def objection(self, entry: LedgerEntry) -> str | None:
-        """The rule that an entry would break here and now, as a sentence."""
-        if entry.kind in KEY_KINDS:
-            return self._key_rule(entry)
+        """The rule that an entry would break here and now, as a sentence; None if it breaks none."""
+        reason = self._about_key(entry) if entry.kind in KEY_KINDS else self._about_dataset(entry)
+        return reason or _POSTINGS[entry.kind].rule(self, entry)
+
+    def open_order(self, entry: LedgerEntry) -> ReleaseRecord | None:
+        """The entry's release, if it belongs to the entry's dataset, is ordered, and nothing is drawn for it."""
+        record = self.releases.get(entry.release or "")
+        own = record is not None and record.account.name == entry.dataset and record.last is Kind.CHARGE
+        return record if own else None
+
+    def _about_key(self, entry: LedgerEntry) -> str | None:
+        if entry.dataset is not None or entry.release is not None or entry.epsilon.nano:
+            return "An entry about a key has no dataset, release or epsilon."
+        return None
+
+    def _about_dataset(self, entry: LedgerEntry) -> str | None:
         if entry.dataset is None:
             return "The entry names no dataset."
         account = self.accounts.get(entry.dataset)
         if account is None:
             return None if entry.kind is Kind.GRANT else "The dataset has no grant before this entry."
         # An order may still be voided once its dataset is closed, and what was drawn before may be published.
-        if account.closed and entry.kind is not Kind.VOID and self._last(entry) is not Kind.DRAW:
+        drawn_before = entry.kind is Kind.PUBLISH and self._last_kind(entry) is Kind.DRAW
+        if account.closed and entry.kind is not Kind.VOID and not drawn_before:
             return "The dataset was closed before."
-        return self._release_rule(entry, account)
-
-    def _release_rule(self, entry: LedgerEntry, account: Account) -> str | None:
-        match entry.kind:
-            case Kind.GRANT | Kind.CLOSE:
-                return None
-            case Kind.CHARGE:
-                return self._charge_rule(entry, account)
-            case Kind.PUBLISH:
-                return self._publish_rule(entry, account)
-            case Kind.VOID:
-                return self._void_rule(entry, account)
-            case _:
-                return None if self._order(entry, account) else _NO_OPEN_ORDER
-
-    def _charge_rule(self, entry: LedgerEntry, account: Account) -> str | None:
-        if entry.release is None or entry.release in self.releases:
-            return "A charge needs a release of its own."
-        if entry.epsilon.nano > account.granted - account.spent:
-            return "The charge exceeds what the dataset had left."
-        order = entry.detail.get("order")
-        if order is not None and not (isinstance(order, dict) and order.get("epsilon") == str(entry.epsilon)):
-            return "The charge is not the epsilon of its order."
         return None
 
-    def _publish_rule(self, entry: LedgerEntry, account: Account) -> str | None:
-        record = self.releases.get(entry.release or "")
-        if record is None or record.account is not account or record.last not in (Kind.CHARGE, Kind.DRAW):
-            return _NO_OPEN_ORDER
-        if record.last is Kind.CHARGE and self.draws_recorded:  # version 0.1 recorded no draws
-            return "The release is published without a draw before."
-        if not _DIGEST.fullmatch(str(entry.detail.get("digest"))):
-            return "The publish names no digest of a synopsis."
-        return None
-
-    def _void_rule(self, entry: LedgerEntry, account: Account) -> str | None:
-        record = self._order(entry, account)
-        if record is None:
-            return _NO_OPEN_ORDER
-        if entry.epsilon.nano != record.nano:
-            return "A void gives back exactly what was charged."
-        return None
-
-    def _key_rule(self, entry: LedgerEntry) -> str | None:
-        if entry.dataset is not None or entry.release is not None or entry.epsilon.nano:
-            return "An entry about a key has no dataset, release or epsilon."
-        known = self.keys.get(str(entry.detail.get("id")))
-        if entry.kind is Kind.REVOKE:
-            gone = known is None or known.revoked is not None
-            return "The key was not issued, or was revoked before." if gone else None
-        if known is not None:
-            return "The key was issued before."
-        return None if _key_of(entry) is not None else "The entry does not describe a key."
-
-    def _last(self, entry: LedgerEntry) -> Kind | None:
+    def _last_kind(self, entry: LedgerEntry) -> Kind | None:
         """The kind of the last entry of this entry's release."""
         record = self.releases.get(entry.release or "")
         return record.last if record is not None else None
 
-    def _order(self, entry: LedgerEntry, account: Account) -> ReleaseRecord | None:
-        """The entry's release, if it is ordered and nothing more."""
-        record = self.releases.get(entry.release or "")
-        return record if record is not None and record.account is account and record.last is Kind.CHARGE else None
 
-    def _take_in(self, entry: LedgerEntry) -> None:
-        match entry.kind:
-            case Kind.GRANT:
-                account = self.accounts.get(str(entry.dataset))
-                if account is None:
-                    account = Account(str(entry.dataset), registration=entry.detail)
-                    self.accounts[account.name] = account
-                account.granted += entry.epsilon.nano
-            case Kind.CLOSE:
-                self.accounts[str(entry.dataset)].closed = True
-            case Kind.CHARGE:
-                self._take_charge(entry)
-            case Kind.ISSUE:
-                key = _key_of(entry)
-                assert key is not None  # noqa: S101 - the rule saw to it
-                self.keys[key.id] = key
-            case Kind.REVOKE:
-                key_id = str(entry.detail["id"])
-                self.keys[key_id] = replace(self.keys[key_id], revoked=_day(entry))
-            case _:
-                self._take_end(entry, self.releases[str(entry.release)])
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """How entries of one kind are taken in: `rule` returns the rule that an entry breaks, `effect` changes the books.
 
-    def _take_charge(self, entry: LedgerEntry) -> None:
-        account, release, nano = self.accounts[str(entry.dataset)], str(entry.release), entry.epsilon.nano
-        charge_hash = bytes.fromhex(entry.hash)
-        self.releases[release] = ReleaseRecord(account, nano, entry.seq, charge_hash, Kind.CHARGE)
-        account.releases.append(release)
-        account.spent += nano
+    `rule` runs after the checks that all entries about a dataset, or about a key, share.
+    """
 
-    def _take_end(self, entry: LedgerEntry, record: ReleaseRecord) -> None:
-        """A draw, a publish or a void."""
-        undrawn, record.last = record.last is Kind.CHARGE, entry.kind
-        if entry.kind is Kind.VOID:
-            record.account.spent -= record.nano
-            return
-        if undrawn:
-            record.account.spent_on_drawn += record.nano
-        if entry.kind is Kind.DRAW:
-            self.draws_recorded = True
-        else:
-            record.digest = bytes.fromhex(entry.detail["digest"])
-            record.account.published.append(str(entry.release))
+    rule: Callable[[Books, LedgerEntry], str | None]
+    effect: Callable[[Books, LedgerEntry], None]
+
+
+def _no_rule(_books: Books, _entry: LedgerEntry) -> None:
+    return None
+
+
+def _grant(books: Books, entry: LedgerEntry) -> None:
+    name = str(entry.dataset)
+    account = books.accounts.get(name)
+    if account is None:
+        account = books.accounts[name] = Account(name, registration=entry.detail)
+    account.granted += entry.epsilon.nano
+
+
+def _close(books: Books, entry: LedgerEntry) -> None:
+    books.accounts[str(entry.dataset)].closed = True
+
+
+def _charge_rule(books: Books, entry: LedgerEntry) -> str | None:
+    account = books.accounts[str(entry.dataset)]
+    if entry.release is None or entry.release in books.releases:
+        return "A charge needs a release of its own."
+    if entry.epsilon.nano > account.granted - account.spent:
+        return "The charge exceeds what the dataset had left."
+    order = entry.detail.get("order")
+    if order is not None and not (isinstance(order, dict) and order.get("epsilon") == str(entry.epsilon)):
+        return "The charge is not the epsilon of its order."
+    return None
+
+
+def _charge(books: Books, entry: LedgerEntry) -> None:
+    account, release, nano = books.accounts[str(entry.dataset)], str(entry.release), entry.epsilon.nano
+    charge_hash = bytes.fromhex(entry.hash)
+    books.releases[release] = ReleaseRecord(account, nano, entry.seq, charge_hash, Kind.CHARGE)
+    account.releases.append(release)
+    account.spent += nano
+
+
+def _draw_rule(books: Books, entry: LedgerEntry) -> str | None:
+    return None if books.open_order(entry) else _NO_OPEN_ORDER
+
+
+def _draw(books: Books, entry: LedgerEntry) -> None:
+    record = books.releases[str(entry.release)]
+    record.last = Kind.DRAW
+    record.account.spent_on_drawn += record.nano
+    books.draws_recorded = True
+
+
+def _publish_rule(books: Books, entry: LedgerEntry) -> str | None:
+    record = books.releases.get(entry.release or "")
+    if record is None or record.account.name != entry.dataset or record.last not in (Kind.CHARGE, Kind.DRAW):
+        return _NO_OPEN_ORDER
+    if record.last is Kind.CHARGE and books.draws_recorded:  # version 0.1 recorded no draws
+        return "The release is published without a draw before."
+    if not _DIGEST.fullmatch(str(entry.detail.get("digest"))):
+        return "The publish names no digest of a synopsis."
+    return None
+
+
+def _publish(books: Books, entry: LedgerEntry) -> None:
+    record = books.releases[str(entry.release)]
+    if record.last is Kind.CHARGE:  # of version 0.1: no draw before it
+        record.account.spent_on_drawn += record.nano
+    record.last = Kind.PUBLISH
+    record.digest = bytes.fromhex(entry.detail["digest"])
+    record.account.published.append(str(entry.release))
+
+
+def _void_rule(books: Books, entry: LedgerEntry) -> str | None:
+    record = books.open_order(entry)
+    if record is None:
+        return _NO_OPEN_ORDER
+    if entry.epsilon.nano != record.nano:
+        return "A void gives back exactly what was charged."
+    return None
+
+
+def _void(books: Books, entry: LedgerEntry) -> None:
+    record = books.releases[str(entry.release)]
+    record.last = Kind.VOID
+    record.account.spent -= record.nano
+
+
+def _issue_rule(books: Books, entry: LedgerEntry) -> str | None:
+    if str(entry.detail.get("id")) in books.keys:
+        return "The key was issued before."
+    return None if _key_of(entry) is not None else "The entry does not describe a key."
+
+
+def _issue(books: Books, entry: LedgerEntry) -> None:
+    key = _key_of(entry)
+    assert key is not None  # noqa: S101 - the rule saw to it
+    books.keys[key.id] = key
+
+
+def _revoke_rule(books: Books, entry: LedgerEntry) -> str | None:
+    key = books.keys.get(str(entry.detail.get("id")))
+    gone = key is None or key.revoked is not None
+    return "The key was not issued, or was revoked before." if gone else None
+
+
+def _revoke(books: Books, entry: LedgerEntry) -> None:
+    key_id = str(entry.detail["id"])
+    books.keys[key_id] = replace(books.keys[key_id], revoked=_day(entry))
+
+
+_POSTINGS: Mapping[Kind, Posting] = {
+    Kind.GRANT: Posting(_no_rule, _grant),
+    Kind.CHARGE: Posting(_charge_rule, _charge),
+    Kind.DRAW: Posting(_draw_rule, _draw),
+    Kind.PUBLISH: Posting(_publish_rule, _publish),
+    Kind.VOID: Posting(_void_rule, _void),
+    Kind.CLOSE: Posting(_no_rule, _close),
+    Kind.ISSUE: Posting(_issue_rule, _issue),
+    Kind.REVOKE: Posting(_revoke_rule, _revoke),
+}
 
 
 def _key_of(entry: LedgerEntry) -> KeyRecord | None:

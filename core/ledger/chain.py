@@ -10,22 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from core.ledger.books import Books
-from core.ledger.entry import EMPTY, GENESIS, KEY_KINDS, Head, Kind, LedgerEntry, Stored
-
-__all__ = [
-    "EMPTY",
-    "GENESIS",
-    "KEY_KINDS",
-    "Books",
-    "Head",
-    "Kind",
-    "LedgerEntry",
-    "Stored",
-    "Verification",
-    "Walk",
-    "verify",
-    "walk",
-]
+from core.ledger.entry import EMPTY, Head, LedgerEntry, Stored
 
 
 @dataclass(frozen=True, slots=True)

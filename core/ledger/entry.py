@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
@@ -19,24 +18,9 @@ from typing import Any
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.errors import CoreError
+from core.ledger.kinds import Kind
 
 GENESIS = "0" * 64
-
-
-class Kind(StrEnum):
-    """What an entry records. Kinds are only ever added, and none changes its meaning."""
-
-    GRANT = "grant"  # epsilon given to a dataset; the first one registers it
-    CHARGE = "charge"  # epsilon spent on an ordered release, before a row is read
-    DRAW = "draw"  # noise is about to be drawn for a release: from here on its charge is spent for good
-    PUBLISH = "publish"  # the digest of the synopsis that a charge bought
-    VOID = "void"  # epsilon given back by an order for which nothing was drawn
-    CLOSE = "close"  # no more grants, orders or uploads
-    ISSUE = "issue"  # a key was made: id, name, role and datasets, and a hash of its secret
-    REVOKE = "revoke"  # a key was ended
-
-
-KEY_KINDS = frozenset({Kind.ISSUE, Kind.REVOKE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

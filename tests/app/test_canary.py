@@ -16,9 +16,9 @@ import httpx
 import psycopg
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.main import create_app
-from app.releases import releases
+from app.releases import uploading
 from app.settings.settings import Settings
 from tests.support.leaks.canaries import CSV, FILES, PARQUET, TEXT, UNFIT, csv, parquet, traces, traces_in
 from tests.support.leaks.dumps import contents
@@ -161,7 +161,7 @@ def test_nothing_is_left_after_a_fault_of_our_own(scene: Scene, monkeypatch: pyt
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(csv(2).decode())
 
-    monkeypatch.setattr(releases, "draw_synopsis", fail)
+    monkeypatch.setattr(uploading, "draw_synopsis", fail)
     reply = scene.api.upload(scene.api.order().json()["id"], csv(1000), CSV)
     assert reply.status_code == 500
     assert traces(reply.text) == []

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.dashboard import assets, words
 from app.dashboard.pages import _data
 from app.main import create_app, make_service
@@ -135,7 +135,7 @@ def test_a_fault_of_our_own_is_a_page_without_its_cause(sqlite_api: Api, monkeyp
     def fail(*_: object) -> None:
         raise RuntimeError("CANARY")
 
-    monkeypatch.setattr("app.ledger.history.state", fail)
+    monkeypatch.setattr("app.releases.overview.ledger_status", fail)
     reply = sqlite_api.auditor("GET", "/")
     assert reply.status_code == 500
     assert reply.headers["content-type"].startswith("text/html")

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from app.http.schemas.base import IN_WORDS, NAME
-from app.releases import datasets, releases
+from app.releases import datasets, uploading
 from core.budget import HOW_TO_WRITE
 from tests.support.service.api import CSV, Api
 from tests.support.service.failures import CANARY, FAILURES
@@ -140,9 +140,9 @@ def failing(*_: object, **__: object) -> None:
 
 FAULTS: list[tuple[object, str, Callable[[World], Response]]] = [
     (datasets, "list_all", lambda world: world.api.curator("GET", "/v1/datasets")),
-    (releases, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
-    (releases, "read_upload", lambda world: world.api.upload(world.ordered)),
-    (releases, "draw_synopsis", lambda world: world.api.upload(world.api.order().json()["id"])),  # it is burnt then
+    (uploading, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
+    (uploading, "read_upload", lambda world: world.api.upload(world.ordered)),
+    (uploading, "draw_synopsis", lambda world: world.api.upload(world.api.order().json()["id"])),  # it is burnt then
 ]
 
 

@@ -40,6 +40,17 @@ PRIVATE = (
     "core.mechanisms.discrete_laplace.discrete_laplace",
     "core.randomness.NoiseSource",
 )
+# What the edge leaves to use cases: tables, and the ways to open a transaction.
+STORAGE = (
+    "app.storage.tables",
+    "app.storage.database",
+    "app.ledger.book.read_book",
+    "app.ledger.appending.open_book",
+)
+# The servers of HTTP, and the rooms that know it.
+WEB_LIBRARIES = frozenset({"fastapi", "starlette", "uvicorn"})
+WEB_ROOMS = ("app.http", "app.dashboard", "app.cli", "app.main")
+SERVING = "app.operations.serving"  # what `rugnik serve` does: it starts uvicorn on the application
 
 
 @dataclass(frozen=True)
@@ -103,14 +114,14 @@ def arrows(root: Path, package: str) -> list[Arrow]:
     """The imports of all files of a package, or of a single module; none where it does not exist."""
     path = root.joinpath(*package.split("."))
     files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
-    found: list[Arrow] = []
+    imports: list[Arrow] = []
     for file in files:
         if file.exists():
             parts = file.relative_to(root).with_suffix("").parts
             is_package = parts[-1] == "__init__"
             name = ".".join(parts[:-1] if is_package else parts)
-            found += arrows_of(file.read_text(encoding="utf-8"), name, is_package=is_package)
-    return found
+            imports += arrows_of(file.read_text(encoding="utf-8"), name, is_package=is_package)
+    return imports
 
 
 def allowed_in_core(arrow: Arrow) -> bool:
@@ -129,15 +140,22 @@ def allowed_in_queries(arrow: Arrow) -> bool:
 
 
 def allowed_at_the_edge(arrow: Arrow) -> bool:
-    """Routers and pages go through use cases, never to the tables."""
-    return not arrow.reaches("app.storage.tables")
+    """Routers and pages go through use cases, never to the tables, and they open no transaction."""
+    return not any(arrow.reaches(name) for name in STORAGE)
 
 
 def allowed_in_use_cases(arrow: Arrow) -> bool:
     """Use cases and what is below them know no HTTP and none of its users."""
-    if arrow.target.partition(".")[0] in {"fastapi", "starlette", "uvicorn"}:
+    if arrow.target.partition(".")[0] in WEB_LIBRARIES:
         return False
-    return not any(within(arrow.target, room) for room in ("app.http", "app.dashboard", "app.cli", "app.main"))
+    return not any(within(arrow.target, room) for room in WEB_ROOMS)
+
+
+def allowed_in_operations(arrow: Arrow) -> bool:
+    """The same, but for the one module that starts the server."""
+    if arrow.module == SERVING:
+        return arrow.target.partition(".")[0] not in WEB_LIBRARIES - {"uvicorn"}
+    return allowed_in_use_cases(arrow)
 
 
 def allowed_in_client(arrow: Arrow) -> bool:
@@ -155,6 +173,8 @@ RULES: dict[str, Callable[[Arrow], bool]] = {
     "core.clustering": allowed_in_queries,
     "rugnik": allowed_in_client,
     "app.settings": allowed_in_use_cases,
+    "app.access": allowed_in_use_cases,
+    "app.operations": allowed_in_operations,
     "app.storage": allowed_in_use_cases,
     "app.ledger": allowed_in_use_cases,
     "app.ingest": allowed_in_use_cases,
@@ -184,6 +204,19 @@ def global_state(root: Path) -> list[str]:
     return found
 
 
+def transactions_at_the_edge(root: Path) -> list[str]:
+    """Uses, in routers and pages, of a service's database: whatever opens a transaction without importing it."""
+    uses = []
+    for room in ("http", "dashboard"):
+        for file in sorted(root.joinpath("app", room).rglob("*.py")):
+            uses += [
+                f"{file.name}:{node.lineno} uses {ast.unparse(node)}"
+                for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+                if isinstance(node, ast.Attribute) and node.attr in {"database", "read_only", "transaction"}
+            ]
+    return uses
+
+
 def write(root: Path, path: str, source: str) -> None:
     """A file of a small tree, with its folders."""
     file = root / path
@@ -200,6 +233,11 @@ def test_every_import_points_the_right_way(package: str) -> None:
 def test_core_uses_no_global_state() -> None:
     """No global generator, no file, nothing printed, and no import by name in core."""
     assert global_state(ROOT) == []
+
+
+def test_routers_and_pages_open_no_transaction() -> None:
+    """Each use case is one transaction, opened and closed in the use case."""
+    assert transactions_at_the_edge(ROOT) == []
 
 
 def test_the_arrows_of_core_are_seen() -> None:
@@ -327,6 +365,10 @@ def test_a_query_may_use_what_is_public(source: str, tmp_path: Path) -> None:
         "from ..storage import tables",
         "from ..storage.tables import releases",
         "def view():\n    from app.storage.tables import ledger",
+        "from app.storage.database import Database",
+        "from app.ledger.book import read_book",
+        "from app.ledger import book",
+        "from app.ledger.appending import open_book",
         "from app import *",
     ],
 )
@@ -336,7 +378,17 @@ def test_an_edge_that_touches_the_tables_is_found(package: str, source: str, tmp
     assert len(violations(tmp_path, package)) == 1
 
 
-@pytest.mark.parametrize("package", ["app.releases", "app.questions", "app.ledger", "app.storage"])
+@pytest.mark.parametrize("room", ["http/routes", "dashboard"])
+@pytest.mark.parametrize("use", ["service.database.read_only()", "tx = database.transaction()"])
+def test_an_edge_that_opens_a_transaction_is_found(room: str, use: str, tmp_path: Path) -> None:
+    """Also where the transaction is opened through an object that was handed in."""
+    write(tmp_path, f"app/{room}/views.py", f"def view(service, database):\n    {use}\n")
+    assert transactions_at_the_edge(tmp_path) != []
+
+
+@pytest.mark.parametrize(
+    "package", ["app.access", "app.operations", "app.releases", "app.questions", "app.ledger", "app.storage"]
+)
 @pytest.mark.parametrize(
     "source",
     [
@@ -351,6 +403,15 @@ def test_a_use_case_that_knows_http_is_found(package: str, source: str, tmp_path
     """Routes call use cases, never the other way round."""
     write(tmp_path, package.replace(".", "/") + "/orders.py", f"from app.errors import NotFound\n{source}\n")
     assert len(violations(tmp_path, package)) == 1
+
+
+def test_only_the_module_that_serves_may_know_uvicorn(tmp_path: Path) -> None:
+    """`rugnik serve` starts uvicorn on the application; nothing else in app.operations knows either."""
+    source = "import uvicorn\nfrom app.main import make_service\n"
+    write(tmp_path, "app/operations/serving.py", source)
+    assert violations(tmp_path, "app.operations") == []
+    write(tmp_path, "app/operations/logs.py", source)
+    assert len(violations(tmp_path, "app.operations")) == 2
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from tests.support.service.failures import FAILURES
 from tests.support.service.routes import operation_of, operations
 from tests.support.service.world import World, opened_world

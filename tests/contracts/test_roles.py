@@ -10,7 +10,9 @@ from typing import Any, get_args
 import pytest
 from httpx import Response
 
-from app.access.auth import Principal, Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
+from app.access.principal import Principal
 from tests.support.browser.visitors import Visitor, visitor
 from tests.support.service.api import ATTRIBUTES, CSV, ROWS
 from tests.support.service.routes import Route, api_routes, operations, routes

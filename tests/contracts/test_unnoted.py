@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from prometheus_client import generate_latest
 
-from app.access.auth import Role, issue_key
-from app.operations.observability import is_noted
+from app.access.keys import issue_key
+from app.access.permissions import Role
+from app.http.middleware.observe_requests import is_noted
 from tests.contracts.test_roles import MATRIX, PAGES, UNLISTED, WAYS_IN, named
 from tests.support.browser.visitors import FORM, Visitor, visitor
 from tests.support.service.failures import JSON

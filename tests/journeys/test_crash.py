@@ -9,7 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.main import make_service
 from app.settings.settings import Settings
 from tests.support.processes.mortal import STEPS

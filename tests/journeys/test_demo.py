@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from app.cli import demo, demo_data
-from app.ledger.book import entries_until
+from app.ledger.entries import entries_until
 from app.main import make_service
-from core.ledger.chain import Kind
+from core.ledger.kinds import Kind
 from tests.support.processes.demo import Demo, running_demo
 
 ROOT = Path(__file__).parents[2]

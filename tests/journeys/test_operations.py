@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from app.errors import LedgerRewound
 from app.ledger.book import read_book
 from app.main import make_service
-from app.releases import releases
+from app.releases import ordering
 from app.service import Service
 from app.settings.settings import Settings
 from app.storage.database import Database
@@ -120,7 +120,7 @@ def test_an_old_copy_of_sqlite_is_refused_and_the_newest_starts(tmp_path: Path, 
     filled_ledger(service, orders=1)
     bash(copy, tmp_path, tools)
     (tmp_path / "rugnik-copy.db").rename(tmp_path / "old.db")
-    releases.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
+    ordering.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
     before = spent(service)
     bash(copy, tmp_path, tools)
     service.database.dispose()
@@ -164,7 +164,7 @@ def test_an_old_copy_of_postgresql_is_refused_and_the_newest_starts(
     filled_ledger(service, orders=1)
     bash(copy, tmp_path, tools)
     (tmp_path / "rugnik.dump").rename(tmp_path / "old.dump")
-    releases.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
+    ordering.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
     before = spent(service)
     bash(copy, tmp_path, tools)
     service.database.dispose()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from rugnik import Client
 from tests.support.service.live import Live
 

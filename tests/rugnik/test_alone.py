@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import requires
 from pathlib import Path
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from rugnik import Client
 from tests.support.service.api import ROWS
 from tests.support.service.live import Live

@@ -10,7 +10,7 @@ from email.utils import format_datetime
 import httpx
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.http import problems
 from rugnik import Client, Retries, RugnikError, errors
 from tests.support.service.live import Live, refuse

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from rugnik import Client, Retries, errors
 from tests.support.service.api import ROWS
 from tests.support.service.live import Live, break_before, honest, lose_reply, refuse, repeat

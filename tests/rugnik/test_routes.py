@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.settings.settings import Settings
 from rugnik import Client, errors
 from rugnik.objects import Verification

@@ -13,10 +13,10 @@ import anyio
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.access import auth
 from app.errors import Busy, RefusedRequest, TooLarge, TooSlow
 from app.http import problems
-from app.operations.observability import is_upload
+from app.http.callers import authenticated
+from app.http.middleware.observe_requests import is_upload
 
 MAX_JSON_BYTES = 2**23  # 10,000 boxes or 100,000 points
 MAX_FORM_BYTES = 2**14  # a key and an address of ours
@@ -63,7 +63,7 @@ class LimitBodies:
         if not request.url.path.startswith("/v1/"):
             most, sender = MAX_FORM_BYTES, None
         else:
-            most, sender = MAX_JSON_BYTES, (await auth.authenticated(request)).id
+            most, sender = MAX_JSON_BYTES, (await authenticated(request)).id
         length = request.headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit():
             raise RefusedRequest("Content-Length must be a whole number.")

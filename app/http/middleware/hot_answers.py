@@ -1,4 +1,4 @@
-"""Answers that were given before, given again without the way through routing, validation and threads.
+"""Serves cached GET answers before routing, validation and threads.
 
 An answer to a GET never changes, so its bytes can be kept under the request line that asked for them. What can change
 is who may ask: the key is looked up each time in the replay of the ledger, and where that is some seconds old, or the
@@ -14,7 +14,9 @@ from typing import Any
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.access.auth import ASKERS, Principal, believed
+from app.access.keys import believed
+from app.access.permissions import Permission
+from app.access.principal import Principal
 from app.questions.answers import LINES_SHARE, Answers
 from app.questions.lru_cache import LruCache
 from app.service import Service
@@ -55,7 +57,7 @@ class HotAnswers:
         if kept is None:
             return None
         caller = self._caller(scope)
-        if caller is None or caller.role not in ASKERS or not caller.may_see(kept.dataset):
+        if caller is None or not caller.can(Permission.ASK) or not caller.may_see(kept.dataset):
             return None
         body = self.answers.body_here(kept.key)
         if body is None:
@@ -91,6 +93,6 @@ def _line(scope: Scope) -> str:
 def _header(scope: Scope, wanted: bytes) -> str:
     for name, value in scope["headers"]:
         if name == wanted:
-            found: str = value.decode("latin-1")
-            return found
+            text: str = value.decode("latin-1")
+            return text
     return ""

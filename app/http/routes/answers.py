@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import FiniteFloat
 
-from app.access.auth import Asker
 from app.http.asking import Level, Seed, answer, documented, fresh_answer
+from app.http.callers import Asker
 from app.http.routes.releases import ReleaseId
 from app.http.schemas import answers as wire
 from app.questions import questions

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from app.access.auth import Admin, Anyone, Curator, CurrentService
+from app.http.callers import Anyone, Curator, CurrentService, Grantor
 from app.http.paging import Limit, page
 from app.http.problems import declared
 from app.http.schemas.base import NO_CONTROL
@@ -53,7 +53,7 @@ def get_dataset(service: CurrentService, caller: Anyone, name: Name) -> DatasetR
 
 
 @router.post("/{name}/grants", status_code=201, responses=declared(404, 409))
-def grant(service: CurrentService, caller: Admin, name: Name, body: GrantBody) -> DatasetReply:
+def grant(service: CurrentService, caller: Grantor, name: Name, body: GrantBody) -> DatasetReply:
     """Raise a dataset's budget, on the record."""
     return DatasetReply.of(
         datasets.grant(service, caller, name, epsilon=Epsilon.parse(body.epsilon), reason=body.reason)

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.access.auth import Asker, CurrentService, Principal
+from app.access.principal import Principal
 from app.http.asking import FOR_EVER, Level, Seed, answer, documented, published_release
+from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
 from app.http.routes.releases import ReleaseId
 from app.http.schemas import answers as wire

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
-from app.access.auth import Credentials, CurrentService, Role, authenticate
-from app.errors import NotAllowed, NotAuthenticated
+from app.http.callers import CurrentService, MetricsReader
 from app.http.problems import declared
 from app.operations.observability import Metrics
 from app.operations.readiness import require_ready
@@ -43,21 +41,7 @@ async def readyz(service: CurrentService) -> HealthReply:
     responses=declared()
     | {200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text."}},
 )
-def metrics(request: Request, service: CurrentService, credentials: Credentials) -> Response:
+def metrics(request: Request, _reader: MetricsReader) -> Response:
     """Counters of this worker, for an admin key or the metrics key."""
-    _require_metrics_key(request, service, credentials)
     collected: Metrics = request.app.state.metrics
     return Response(generate_latest(collected.registry), media_type=CONTENT_TYPE_LATEST)
-
-
-def _require_metrics_key(request: Request, service: CurrentService, credentials: Credentials) -> None:
-    if credentials is None:
-        raise NotAuthenticated
-    own = service.settings.metrics_key
-    if own is not None and hmac.compare_digest(own.get_secret_value().encode(), credentials.credentials.encode()):
-        return
-    caller = authenticate(service, credentials.credentials)
-    request.state.principal = caller
-    if caller.role is not Role.ADMIN:
-        raise NotAllowed("This takes an admin key or the metrics key.")
-    caller.require_unlimited()  # counters tell of every dataset

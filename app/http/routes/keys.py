@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from app.access.auth import Admin, CurrentService, issue_key, list_keys, revoke_key
+from app.access.keys import issue_key, list_keys, revoke_key
 from app.errors import NotAllowed, NotFound
+from app.http.callers import CurrentService, KeyManager
 from app.http.paging import Limit, page
 from app.http.problems import declared
 from app.http.schemas.base import NO_CONTROL
@@ -17,7 +18,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"])
 
 
 @router.post("", status_code=201, responses=declared(409))
-def issue(service: CurrentService, caller: Admin, body: KeyBody) -> NewKeyReply:
+def issue(service: CurrentService, caller: KeyManager, body: KeyBody) -> NewKeyReply:
     """Issue a key. Its secret is in this reply and nowhere else."""
     names = None if body.datasets is None else frozenset(body.datasets)
     if caller.datasets is not None and (names is None or not names <= caller.datasets):
@@ -29,7 +30,7 @@ def issue(service: CurrentService, caller: Admin, body: KeyBody) -> NewKeyReply:
 @router.get("", responses=declared(404))
 def list_all(
     service: CurrentService,
-    caller: Admin,
+    caller: KeyManager,
     after: Annotated[str, Query(max_length=32, pattern=NO_CONTROL, description="Keys after the one of this id.")] = "",
     limit: Limit = 100,
 ) -> KeyList:
@@ -46,7 +47,7 @@ def list_all(
 
 @router.delete("/{key_id}", status_code=204, responses=declared(404))
 def revoke(
-    service: CurrentService, caller: Admin, key_id: Annotated[str, Path(max_length=32, pattern=NO_CONTROL)]
+    service: CurrentService, caller: KeyManager, key_id: Annotated[str, Path(max_length=32, pattern=NO_CONTROL)]
 ) -> None:
     """End a key. It stays listed, as in the ledger; other workers may take it for up to 5 seconds more."""
     caller.require_unlimited()

@@ -13,20 +13,23 @@ import orjson
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from app.access.auth import Auditor, CurrentService, LedgerReader, Principal
+from app.access.principal import Principal
 from app.errors import NotAcceptable
+from app.http.callers import Auditor, CurrentService, LedgerReader
 from app.http.problems import declared
 from app.http.schemas.base import NO_CONTROL
 from app.http.schemas.ledger import EntryReply, HeadReply, LedgerPage, VerificationReply
 from app.http.streaming import Pieces, Stream, while_connected
-from app.ledger import book, history, verification
+from app.ledger import entries, verification
+from app.ledger.audits import verify_on_record as walk_on_record
 from app.operations.lanes import Lanes
 from app.questions.files import Format
 from app.questions.spreadsheets import as_text
 from app.releases import datasets
 from app.service import Service
 from core.canonical import canonical_json
-from core.ledger.chain import Kind, LedgerEntry
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import Kind
 
 router = APIRouter(prefix="/v1/ledger", tags=["ledger"])
 
@@ -49,12 +52,11 @@ def read(
     names = caller.datasets
     if dataset is not None:
         names = frozenset({datasets.get(service, caller, dataset).name})
-    with service.database.read_only() as tx:
-        found = book.page(
-            tx, datasets=names, about_keys=caller.sees_whole_ledger, kind=kind, after=after, limit=limit + 1
-        )
-    more = len(found) > limit
-    shown = found[:limit]
+    listed = entries.entries_after(
+        service, after, datasets=names, about_keys=caller.sees_whole_ledger, kind=kind, limit=limit + 1
+    )
+    more = len(listed) > limit
+    shown = listed[:limit]
     return LedgerPage(entries=[EntryReply.of(entry) for entry in shown], next=shown[-1].seq if more else None)
 
 
@@ -62,8 +64,7 @@ def read(
 def head(service: CurrentService, caller: Auditor) -> HeadReply:
     """The last entry's number and hash: keep it, and nobody can change an entry before it unseen."""
     caller.require_unlimited()
-    with service.database.read_only() as tx:
-        return HeadReply.of(book.head(tx))
+    return HeadReply.of(entries.current_head(service))
 
 
 @router.get("/verify", responses=declared(429))
@@ -116,25 +117,24 @@ def export(
 
 
 def _steps(service: Service, caller: Principal) -> Pieces:
-    with service.database.read_only() as tx:
-        total = book.head(tx).seq
-    for step in history.verify_on_record(service, caller):
+    total = entries.current_head(service).seq
+    for step in walk_on_record(service, caller):
         yield orjson.dumps(VerificationReply.of(step).model_dump() | {"total": total}) + b"\n"
 
 
 def _lines(service: Service) -> Pieces:
-    entries = _exported(service)
-    while some := list(islice(entries, _LINES_AT_ONCE)):
-        yield b"".join(canonical_json(entry.to_json()) + b"\n" for entry in some)
+    exported = _exported(service)
+    while batch := list(islice(exported, _LINES_AT_ONCE)):
+        yield b"".join(canonical_json(entry.to_json()) + b"\n" for entry in batch)
 
 
 def _csv(service: Service) -> Pieces:
     names = list(EntryReply.model_fields)
     yield _csv_line(names).encode()
-    entries = _exported(service)
-    while some := list(islice(entries, _LINES_AT_ONCE)):
+    exported = _exported(service)
+    while batch := list(islice(exported, _LINES_AT_ONCE)):
         lines = []
-        for entry in some:
+        for entry in batch:
             fields = entry.to_json() | {"detail": canonical_json(entry.detail).decode()}
             lines.append(_csv_line([as_text(str(fields[name] or "")) for name in names]))
         yield "".join(lines).encode()
@@ -142,9 +142,7 @@ def _csv(service: Service) -> Pieces:
 
 def _exported(service: Service) -> Iterator[LedgerEntry]:
     """The entries up to the head that the ledger has now: one consistent ledger, however long taking it away takes."""
-    with service.database.read_only() as tx:
-        last = book.head(tx)
-    return book.entries_until(service, last)
+    return entries.entries_until(service, entries.current_head(service))
 
 
 def _csv_line(fields: list[str]) -> str:

@@ -6,14 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request
 
-from app.access.auth import Anyone, Curator, CurrentService
+from app.http.callers import Anyone, Curator, CurrentService
 from app.http.problems import declared
 from app.http.routes.datasets import Name
 from app.http.schemas.base import NO_CONTROL
 from app.http.schemas.orders import OrderBody, PlanBody, PlanReply
 from app.http.schemas.releases import PublishedReply, ReleaseReply
 from app.http.uploads import receive_upload, upload_media
-from app.releases import datasets, releases
+from app.releases import datasets, ordering, planning, reading
 
 router = APIRouter(prefix="/v1", tags=["releases"])
 
@@ -34,7 +34,7 @@ def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -
     """See what an order would give, for no epsilon and without any data."""
     domain = datasets.get_domain(service, caller, name)
     order = body.to_order(domain, max_cells=service.settings.max_cells)
-    return PlanReply.of(order, releases.plan(service, caller, name, order))
+    return PlanReply.of(order, planning.plan(service, caller, name, order))
 
 
 @router.post("/datasets/{name}/releases", status_code=201, responses=declared(404, 409))
@@ -43,20 +43,20 @@ def order(
 ) -> ReleaseReply:
     """Order a release: its epsilon is charged now, before any row is read."""
     wanted = body.to_order(datasets.get_domain(service, caller, name))
-    release = releases.order(service, caller, name, wanted, idempotency_key=idempotency_key)
-    return ReleaseReply.of(*releases.get(service, caller, release.id))
+    release = ordering.order(service, caller, name, wanted, idempotency_key=idempotency_key)
+    return ReleaseReply.of(*reading.get(service, caller, release.id))
 
 
 @router.get("/releases/{release_id}", responses=declared(404))
 def get_release(service: CurrentService, caller: Anyone, release_id: ReleaseId) -> ReleaseReply:
     """Look at a release; an analyst sees it once it is published."""
-    return ReleaseReply.of(*releases.get(service, caller, release_id))
+    return ReleaseReply.of(*reading.get(service, caller, release_id))
 
 
 @router.delete("/releases/{release_id}", responses=declared(404, 409))
 def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> ReleaseReply:
     """Void an order for which no noise was drawn: its epsilon comes back."""
-    return ReleaseReply.of(releases.void(service, caller, release_id), None)
+    return ReleaseReply.of(ordering.void(service, caller, release_id), None)
 
 
 @router.put(

@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, FiniteFloat
 
 from app.http.schemas.base import Body, DatasetName, EpsilonText, Line
-from app.ledger.book import Standing, State
+from app.ledger.standing import Standing
 from app.releases.datasets import Dataset
 from core.budget import Budget
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import MAX_DIMENSIONS
 from core.errors import InvalidDomain
+from core.ledger.kinds import State
 
 # Variances, covariances and their errors stay within the range of a double.
 LEAST_WIDTH, MOST_WIDTH = 1e-70, 1e70

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.access.auth import Role, StoredKey
+from app.access.keys import StoredKey
+from app.access.permissions import Role
 from app.http.schemas.base import Body, DatasetName, Line
 
 

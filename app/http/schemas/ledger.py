@@ -6,7 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from core.ledger.chain import Head, Kind, LedgerEntry, Verification
+from core.ledger.chain import Verification
+from core.ledger.entry import Head, LedgerEntry
+from core.ledger.kinds import Kind
 
 
 class EntryReply(BaseModel):

@@ -9,8 +9,9 @@ from pydantic import BaseModel, Field
 from app.http.schemas.datasets import SynopsisReference
 from app.http.schemas.orders import GridReply, NoiseReply
 from app.ingest.upload import Ingest
-from app.ledger.book import State
-from app.releases.releases import Published, Release
+from app.releases.reading import Release
+from app.releases.uploading import Published
+from core.ledger.kinds import State
 from core.plan import make_plan
 from core.synopsis import Synopsis
 

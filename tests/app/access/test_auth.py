@@ -13,7 +13,8 @@ import pytest
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
-from app.access.auth import Role, issue_key, list_keys
+from app.access.keys import issue_key, list_keys
+from app.access.permissions import Role
 from app.cli import main
 from app.main import create_app
 from app.settings.settings import Settings

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from httpx import Response
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.main import create_app
 from app.settings.settings import Settings
 from tests.support.service.api import Api, frozen_clock

@@ -10,7 +10,8 @@ from http.cookies import SimpleCookie
 import pytest
 from pydantic import SecretStr
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.main import create_app
 from app.settings.settings import Settings
 from tests.support.browser.visitors import Visitor, cookie_of, signed_in, try_key, visitor

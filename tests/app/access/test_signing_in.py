@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from app.access import sign_in_delays
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.access.sign_in_delays import SignInDelays
 from app.errors import TooManyRequests
 from app.main import create_app

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from typer.testing import CliRunner, Result
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.cli import main
 from tests.support.service.live import Live
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.cli import demo_data
 from tests.app.cli.conftest import Run
 from tests.support.service.live import Live

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.access.auth import Role
-from core.ledger.chain import LedgerEntry
+from app.access.permissions import Role
+from core.ledger.entry import LedgerEntry
 from tests.app.cli.conftest import Run
 from tests.support.databases.books import filled_ledger
 from tests.support.service.live import Live

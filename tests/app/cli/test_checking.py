@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from tests.app.cli.conftest import Run
 from tests.support.service.live import Live
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.cli import demo_data, main
 from rugnik import Client
 from tests.app.cli.conftest import Run

@@ -18,7 +18,7 @@ from app.main import make_service
 from app.releases import datasets
 from app.settings.settings import Settings
 from core.budget import Epsilon
-from core.ledger.chain import Head
+from core.ledger.entry import Head
 from tests.support.databases.books import CURATOR, DOMAIN, filled_ledger
 from tests.support.processes.server import environment
 

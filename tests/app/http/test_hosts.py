@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.main import create_app
 from app.settings.settings import Settings
 from tests.contracts.test_roles import MATRIX, PAGES

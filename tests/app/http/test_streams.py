@@ -11,10 +11,11 @@ from contextlib import ExitStack, contextmanager
 import httpx
 import pytest
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.http import streaming
 from app.http.routes import ledger as routes
-from app.ledger import history, verification
+from app.ledger import audits, verification
 from app.main import make_service
 from app.operations.lanes import STREAMS_PER_KEY, Lanes
 from app.releases import datasets
@@ -141,7 +142,7 @@ def test_an_export_is_one_ledger_whatever_is_appended_meanwhile(service: Service
 def test_a_verification_is_in_no_transaction_between_its_steps(service: Service) -> None:
     """Whoever reads its progress slowly holds nothing; it is on record at the end."""
     steps = []
-    for step in history.verify_on_record(service, ADMIN):
+    for step in audits.verify_on_record(service, ADMIN):
         assert held(service) == 0
         steps.append(step.entries)
     assert steps == [1000, 2000, 2500]

@@ -15,14 +15,16 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.access.sessions import _masked
 from app.errors import CannotStart
 from app.ledger import replay
-from app.ledger.book import entries_until, read_book
+from app.ledger.book import read_book
+from app.ledger.entries import entries_until
 from app.ledger.verification import verify_all
 from app.main import create_app, make_service
-from app.releases import releases
+from app.releases import reading
 from app.settings.settings import Settings
 from app.storage.tables import metadata
 from core.budget import Epsilon
@@ -421,8 +423,8 @@ def test_a_reader_whose_view_is_older_than_the_books_sees_what_they_name(sqlite_
     service = sqlite_api.service
     with read_book(service) as book:
         release = sqlite_api.published()
-        loaded = releases.load_any(book, release)
-        assert releases.load_synopsis(book, loaded).digest == loaded.standing.digest
+        loaded = reading.load_any(book, release)
+        assert reading.load_synopsis(book, loaded).digest == loaded.standing.digest
     assert service.replay.fault is None
     with service.database.read_only() as tx:
         tx.exec_driver_sql("SELECT count(*) FROM ledger").scalar_one()

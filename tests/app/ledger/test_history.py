@@ -11,17 +11,20 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from app.access.auth import Principal, Role
-from app.ledger import history
-from app.ledger.book import State, entries_until, read_book
+from app.access.permissions import Role
+from app.access.principal import Principal
+from app.ledger import audits, history
+from app.ledger.book import read_book
+from app.ledger.entries import entries_until
 from app.ledger.history import Search
 from app.ledger.verification import verify_all
 from app.main import create_app, make_service
-from app.releases import datasets, releases
+from app.releases import datasets, ordering
 from app.service import Service
 from app.settings.settings import Settings
 from core.budget import Epsilon
-from core.ledger.chain import Kind, LedgerEntry
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import Kind, State
 from tests.support.databases.books import ADMIN, CURATOR, DOMAIN, an_order, filled_ledger, long_ledger, without_triggers
 from tests.support.service.api import Api, frozen_clock
 
@@ -158,10 +161,10 @@ def test_the_last_entry_of_each_dataset_is_told(service: Service) -> None:
 
 def test_a_walk_is_told_step_by_step_and_kept_on_record(service: Service) -> None:
     """Before the first, nobody has verified; after it, who did when, and up to where."""
-    assert history.state(service).checked is None
-    steps = list(history.verify_on_record(service, AUDITOR))
+    assert audits.ledger_status(service).checked is None
+    steps = list(audits.verify_on_record(service, AUDITOR))
     assert steps[-1] == verify_all(service)
-    state = history.state(service)
+    state = audits.ledger_status(service)
     assert state.witness_agrees
     assert state.checked is not None
     assert (state.checked.actor, state.checked.outcome) == (AUDITOR.actor, steps[-1])
@@ -172,7 +175,7 @@ def test_the_steps_of_a_long_walk_go_up_to_its_outcome(sqlite_settings: Settings
     """A thousand entries a step: enough for a bar that moves."""
     service = make_service(sqlite_settings, frozen_clock)
     long_ledger(service, orders=1100)
-    steps = [(step.entries, step.valid) for step in history.verify_on_record(service, AUDITOR)]
+    steps = [(step.entries, step.valid) for step in audits.verify_on_record(service, AUDITOR)]
     service.database.dispose()
     assert steps == [(1000, True), (2000, True), (3000, True), (3301, True)]
 
@@ -184,9 +187,9 @@ def test_a_changed_entry_is_told_as_the_first_bad_one(sqlite_settings: Settings)
     with without_triggers(service) as connection:
         connection.execute(text("UPDATE ledger SET detail = '{ }' WHERE seq = 5"))
         connection.commit()
-    last = list(history.verify_on_record(service, AUDITOR))[-1]
+    last = list(audits.verify_on_record(service, AUDITOR))[-1]
     assert (last.valid, last.first_bad, last.entries) == (False, 5, 4)
-    checked = history.state(service).checked
+    checked = audits.ledger_status(service).checked
     assert checked is not None
     assert checked.outcome == last
     with service.database.read_only() as tx:
@@ -203,7 +206,7 @@ def test_a_witness_that_saw_another_ledger_does_not_agree(sqlite_settings: Setti
     seen = json.loads(service.witness.path.read_text())
     for damage in (json.dumps(seen | {"hash": "0" * 64}), "?"):
         service.witness.path.write_text(damage)
-        assert not history.state(service).witness_agrees
+        assert not audits.ledger_status(service).witness_agrees
     service.database.dispose()
 
 
@@ -250,7 +253,7 @@ def test_an_order_that_nobody_published_is_ordered_epsilon(sqlite_settings: Sett
     """The bar shows it apart from what is spent for good."""
     service = make_service(sqlite_settings, frozen_clock)
     datasets.register(service, CURATOR, name="a", description="", domain=DOMAIN, budget=Epsilon.parse("1"))
-    releases.order(service, CURATOR, "a", an_order("0.3"), idempotency_key=None)
+    ordering.order(service, CURATOR, "a", an_order("0.3"), idempotency_key=None)
     with read_book(service) as book:
         summary = datasets.summary(book, CURATOR, "a")
     service.database.dispose()

@@ -10,13 +10,14 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from app.ledger.book import head
+from app.ledger.entries import head
 from app.ledger.replay import stored_after
 from app.ledger.verification import verify_all
 from app.main import make_service
 from app.service import Service
 from app.settings.settings import Settings
-from core.ledger.chain import EMPTY, Verification, Walk
+from core.ledger.chain import Verification, Walk
+from core.ledger.entry import EMPTY
 from tests.support.databases.books import filled_ledger, long_ledger, without_triggers
 from tests.support.service.api import Api, frozen_clock
 

@@ -13,12 +13,12 @@ import pytest
 from sqlalchemy import text
 
 from app.errors import CannotStart, LedgerRewound
-from app.ledger.book import head
+from app.ledger.entries import head
 from app.ledger.witness import Witness
 from app.main import create_app, make_service
-from app.releases import releases
+from app.releases import ordering
 from app.settings.settings import Settings
-from core.ledger.chain import EMPTY, Head
+from core.ledger.entry import EMPTY, Head
 from tests.support.databases.books import CURATOR, an_order, filled_ledger, without_triggers
 from tests.support.service.api import Api, frozen_clock
 
@@ -30,7 +30,7 @@ def test_a_restored_old_database_is_refused(sqlite_settings: Settings, tmp_path:
     service.database.dispose()
     shutil.copytree(sqlite_settings.data_dir, tmp_path / "backup")
     service = make_service(sqlite_settings, frozen_clock)
-    releases.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
+    ordering.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
     service.database.dispose()
     shutil.rmtree(sqlite_settings.data_dir)
     shutil.copytree(tmp_path / "backup", sqlite_settings.data_dir)
@@ -65,7 +65,7 @@ def test_a_witness_that_fell_behind_catches_up(sqlite_settings: Settings) -> Non
     service = make_service(sqlite_settings, frozen_clock)
     filled_ledger(service, orders=1)
     behind = service.witness.path.read_bytes()
-    releases.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
+    ordering.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
     ahead = service.witness.path.read_bytes()
     service.witness.path.write_bytes(behind)
     service.database.dispose()

@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.operations.lanes import Lanes
 from app.questions import questions
 from app.settings.settings import Settings

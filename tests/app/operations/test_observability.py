@@ -16,7 +16,7 @@ import pytest
 
 from app.http.middleware.body_limit import MAX_JSON_BYTES
 from app.main import create_app
-from app.releases import datasets, releases
+from app.releases import datasets, ordering, uploading
 from app.settings.settings import Settings
 from tests.support.processes.server import Server
 from tests.support.service.api import ATTRIBUTES, CSV, Api, frozen_clock
@@ -168,8 +168,8 @@ def failing(*_: object, **__: object) -> NoReturn:
 
 FAULTS: list[tuple[Any, str, Callable[[Api], httpx.Response]]] = [
     (datasets, "get", lambda api: api.curator("GET", "/v1/datasets/city")),
-    (releases, "read_upload", lambda api: api.upload(api.order().json()["id"])),
-    (releases, "open_book", lambda api: api.order()),
+    (uploading, "read_upload", lambda api: api.upload(api.order().json()["id"])),
+    (ordering, "open_book", lambda api: api.order()),
 ]
 
 

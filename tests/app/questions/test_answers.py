@@ -16,7 +16,8 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import text
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.questions import questions
 from app.questions.answers import Published
 from app.questions.questions import ask_clusters

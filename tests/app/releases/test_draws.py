@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.ledger.book import OpenBook
-from app.releases import publishing, releases
+from app.ledger.appending import OpenBook
+from app.releases import publishing, uploading
 from app.storage.tables import ledger
-from core.ledger.chain import Kind
+from core.ledger.kinds import Kind
 from core.randomness import NoiseSource
 from tests.support.leaks.dumps import contents
 from tests.support.service.api import Api
@@ -97,7 +97,7 @@ def test_a_synopsis_that_cannot_be_stored_is_stored_later_with_the_same_bytes(
     release = api.order().json()["id"]
     witness = api.service.witness.path
     drawn: list[str] = []
-    real = releases.draw_synopsis
+    real = uploading.draw_synopsis
 
     def draw(*args: Any, **options: Any) -> Any:
         synopsis = real(*args, **options)
@@ -105,7 +105,7 @@ def test_a_synopsis_that_cannot_be_stored_is_stored_later_with_the_same_bytes(
         witness.write_bytes(b"damaged")
         return synopsis
 
-    monkeypatch.setattr(releases, "draw_synopsis", draw)
+    monkeypatch.setattr(uploading, "draw_synopsis", draw)
     monkeypatch.setattr(publishing, "REPLY_SECONDS", 0.2)
     before = witness.read_bytes()
     delayed = api.upload(release)
@@ -144,14 +144,14 @@ def test_what_was_drawn_before_a_close_is_published(api: Api, monkeypatch: pytes
     """The close comes between draw and publish: the epsilon is spent, so its synopsis is not thrown away."""
     api.register()
     release = api.order().json()["id"]
-    real = releases.draw_synopsis
+    real = uploading.draw_synopsis
 
     def draw(*args: Any, **options: Any) -> Any:
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(api.curator, "POST", "/v1/datasets/city/close").result().status_code == 200
         return real(*args, **options)
 
-    monkeypatch.setattr(releases, "draw_synopsis", draw)
+    monkeypatch.setattr(uploading, "draw_synopsis", draw)
     assert api.upload(release).status_code == 200
     assert kinds(api) == ["grant", "charge", "draw", "close", "publish"]
     assert api.auditor("GET", "/v1/ledger/verify").json()["valid"] is True

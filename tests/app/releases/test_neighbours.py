@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from httpx import Response
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.main import create_app
 from app.operations import observability
 from app.settings.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 from anyio import to_thread
 from sqlalchemy import text
 
-from app.access.auth import Role
+from app.access.permissions import Role
 from app.main import create_app
 from app.settings.settings import Settings
 from tests.support.databases.books import without_triggers

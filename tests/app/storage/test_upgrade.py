@@ -19,7 +19,8 @@ from app.storage.database import Database, alembic_config
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.domain.grid import Grid
-from core.ledger.chain import EMPTY, Head, Kind, LedgerEntry
+from core.ledger.entry import EMPTY, Head, LedgerEntry
+from core.ledger.kinds import Kind
 from core.plan import Rule
 from core.records import OutOfRange
 from core.synopsis import Synopsis

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from core.budget import NOTHING, Epsilon
-from core.ledger.books import SECRET_HASH
-from core.ledger.chain import EMPTY, GENESIS, Head, Kind, LedgerEntry, verify, walk
+from core.ledger.accounts import SECRET_HASH
+from core.ledger.chain import verify, walk
+from core.ledger.entry import EMPTY, GENESIS, Head, LedgerEntry
+from core.ledger.kinds import Kind
 
 ONE = Epsilon.parse("1")
 HALF = Epsilon.parse("0.5")
@@ -71,6 +73,7 @@ REFUSED = {
     "a charge without a release": [GRANT, CHARGE | {"release": None}],
     "two charges for one release": [GRANT, CHARGE, CHARGE],
     "a publish without a charge": [GRANT, PUBLISH],
+    "a grant after a close, under the name of a drawn release": [GRANT, CHARGE, DRAW, CLOSE, GRANT | {"release": "r"}],
     "two publishes": [GRANT, CHARGE, PUBLISH, PUBLISH],
     "a void after a publish": [GRANT, CHARGE, PUBLISH, VOID],
     "a publish after a void": [GRANT, CHARGE, VOID, PUBLISH],

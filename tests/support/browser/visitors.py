@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 from httpx import Response
 
-from app.access.auth import Role
-from app.access.sessions import CSRF_HEADER
+from app.access.permissions import Role
+from app.http.cookies import CSRF_HEADER
 from tests.support.service.api import Api
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -7,17 +7,19 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, text
 
-from app.access.auth import Principal, Role
+from app.access.permissions import Role
+from app.access.principal import Principal
 from app.ingest.formats import MediaType
-from app.ledger.book import open_book
-from app.releases import datasets, releases
+from app.ledger.appending import open_book
+from app.releases import datasets, ordering, uploading
 from app.releases.orders import ReleaseOrder
 from app.service import Service
 from app.storage import tables
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.domain.domain import Attribute, Domain
-from core.ledger.chain import Head, Kind, LedgerEntry
+from core.ledger.entry import Head, LedgerEntry
+from core.ledger.kinds import Kind
 from core.plan import DeclaredSize, Rule
 from core.records import OutOfRange
 
@@ -47,11 +49,11 @@ def filled_ledger(service: Service, *, orders: int) -> None:
         datasets.grant(service, ADMIN, name, epsilon=Epsilon.parse("0.5"), reason="more")
     for number in range(orders):
         for name in ("a", "b"):
-            release = releases.order(service, CURATOR, name, an_order("0.001"), idempotency_key=None)
+            release = ordering.order(service, CURATOR, name, an_order("0.001"), idempotency_key=None)
             if number % 3 == 0:
-                releases.publish(service, CURATOR, release.id, iter([ROWS]), media_type=MediaType.CSV, gzip=False)
+                uploading.upload(service, CURATOR, release.id, iter([ROWS]), media_type=MediaType.CSV, gzip=False)
             elif number % 3 == 1:
-                releases.void(service, CURATOR, release.id)
+                ordering.void(service, CURATOR, release.id)
     datasets.close(service, CURATOR, "b")
 
 

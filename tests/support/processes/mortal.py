@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 
 import uvicorn
 
-from app.ledger.book import OpenBook
+from app.ledger.appending import OpenBook
 from app.ledger.witness import Witness
 from app.main import create_app
-from app.releases import releases
+from app.releases import uploading
 from app.settings.settings import Settings
-from core.ledger.chain import Kind
+from core.ledger.kinds import Kind
 
 STEPS = [
     "before the rows are read",
@@ -74,13 +74,13 @@ def around_append(kind: Kind, moment: str) -> None:
 
 def keep_draw() -> None:
     """Leave the drawn bytes where the test can read them: in the file that DRAWN_FILE names."""
-    real = releases.publish_drawn
+    real = uploading.publish
 
     def keeping(service: Any, drawn: Any) -> None:
         Path(os.environ["DRAWN_FILE"]).write_bytes(drawn.body)
         real(service, drawn)
 
-    releases.publish_drawn = keeping
+    uploading.publish = keeping
 
 
 def arm(step: str) -> None:
@@ -89,27 +89,27 @@ def arm(step: str) -> None:
         keep_draw()
     match STEPS.index(step):
         case 0:
-            before(releases, "read_upload")
+            before(uploading, "read_upload")
         case 1:
-            before(releases, "_record_draw")
+            before(uploading, "_record_draw")
         case 2:
             around_append(Kind.DRAW, "after")
         case 3:
-            before(releases, "draw_synopsis")
+            before(uploading, "draw_synopsis")
         case 4:
-            after(releases, "draw_synopsis")
+            after(uploading, "draw_synopsis")
         case 5:
             around_append(Kind.PUBLISH, "before")
         case 6:
             around_append(Kind.PUBLISH, "after")
         case late:
-            real = releases.publish_drawn
+            real = uploading.publish
 
             def armed(*args: Any, **kwargs: Any) -> Any:
                 (before if late == 7 else after)(Witness, "_replace")
                 return real(*args, **kwargs)
 
-            releases.publish_drawn = armed
+            uploading.publish = armed
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient, Response
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.http.middleware.hot_answers import HotAnswers
 from app.questions.answers import Answers
 from app.service import Service

@@ -13,7 +13,8 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.main import create_app
 from app.service import Service
 from app.settings.settings import Settings

@@ -9,7 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from app.access.auth import Role, issue_key
+from app.access.keys import issue_key
+from app.access.permissions import Role
 from app.main import create_app
 from app.settings.settings import Settings
 from tests.support.service.api import Api, frozen_clock

@@ -1,0 +1,154 @@
+"""OpenBook: the ledger under its lock, where entries are appended.
+
+The lock serialises appends in the whole service. The witness file is checked before the first append and moved after
+the commit, so that a restored old database cannot reset a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, insert, select
+
+from app.errors import CannotStart, DatasetClosed, LedgerBroken, NotReady, ReleaseEnded
+from app.ledger.book import Book
+from app.ledger.entries import holds
+from app.ledger.standing import Standing
+from app.service import Service
+from app.storage.tables import ledger, ledger_lock
+from core.budget import NOTHING, Epsilon
+from core.canonical import canonical_json
+from core.ledger.chain import Verification
+from core.ledger.entry import Head, LedgerEntry
+from core.ledger.kinds import Kind, State
+
+log = structlog.get_logger(__name__)
+
+
+class OpenBook(Book):
+    """The ledger while this transaction holds its lock: nobody else can append or change a balance."""
+
+    def __init__(self, tx: Connection, service: Service) -> None:
+        super().__init__(tx, service)
+        self.appended: list[LedgerEntry] = []
+        # PostgreSQL: the row lock serialises appends. SQLite ignores FOR UPDATE; BEGIN IMMEDIATE has the file locked.
+        if tx.execute(select(ledger_lock.c.id).with_for_update()).first() is None:
+            raise NotReady("The row of the table ledger_lock is missing: insert one with id 1.")
+        self._require_witnessed()
+        self.replay.catch_up(tx)
+        self.head = self.built_on = self.replay.head
+        self._bring_witness_up_to_date()
+
+    def _require_witnessed(self) -> None:
+        """Refuse to go on from a ledger that is not the witnessed one: an old copy restored under a running service.
+
+        The witness is moved after each commit and read here under the lock, so it is never ahead of this view. A
+        witness that cannot be read refuses as well: what was spent may not be all that the database knows of.
+        """
+        with _witness_needed():
+            agrees = holds(self.tx, self.service.witness.head())
+        if not agrees:
+            log.error("ledger_rewound")
+            raise NotReady(
+                "The ledger is not the one that the witness saw: an older database was probably restored. Nothing is "
+                "charged or published until the newest copy is back; the service's log and its next start say more."
+            )
+
+    def _bring_witness_up_to_date(self) -> None:
+        """A process that died after its commit left the witness behind: at most one entry is ever unwitnessed."""
+        with _witness_needed():
+            self.service.witness.advance(self.head)
+
+    def require_open(self, dataset: str) -> None:
+        """Refuse a closed dataset."""
+        account = self.account(dataset)
+        if account is not None and account.closed:
+            raise DatasetClosed
+
+    def standing(self, release: str) -> Standing:
+        """Where a release stands."""
+        return Standing.of(self.replay.books.releases[release])
+
+    def require_ordered(self, release: str) -> Standing:
+        """Refuse a release for which noise was drawn, and one that is void."""
+        standing = self.standing(release)
+        if standing.state is not State.ORDERED:
+            raise ReleaseEnded(state=standing.state, digest=standing.digest)
+        return standing
+
+    def append(
+        self,
+        kind: Kind,
+        *,
+        dataset: str | None,
+        actor: str,
+        release: str | None = None,
+        epsilon: Epsilon = NOTHING,
+        detail: Mapping[str, Any],
+    ) -> LedgerEntry:
+        """One entry more, bound to the one before it.
+
+        It keeps the UTC day and no time: the seconds of the entries around an upload would tell how long it took, and
+        that depends on the number of rows. `seq` gives the order. An entry that breaks a rule of the books would make
+        the ledger invalid for good, so it is never written.
+        """
+        entry = LedgerEntry(
+            seq=self.head.seq + 1,
+            kind=kind,
+            dataset=dataset,
+            release=release,
+            epsilon=epsilon,
+            actor=actor,
+            at=self.service.today(),
+            detail=detail,
+            previous=self.head.hash,
+        ).sealed()
+        reason = None if self.appended else self.replay.books.objection(entry)
+        if reason is not None:
+            raise LedgerBroken(Verification(self.head.seq, self.head, first_bad=entry.seq, reason=reason))
+        row = entry.to_json()
+        row["epsilon_nano"] = entry.epsilon.nano
+        row["detail"] = canonical_json(entry.detail).decode()
+        del row["epsilon"]
+        self.tx.execute(insert(ledger).values(row))
+        self.head = Head(seq=entry.seq, hash=entry.hash)
+        self.appended.append(entry)
+        return entry
+
+
+_NO_WITNESS = (
+    "The witness file cannot be read or written, so nothing is charged or published now. See that the disk of "
+    "RUGNIK_WITNESS has room and that the service may write there."
+)
+
+
+@contextmanager
+def _witness_needed() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, CannotStart):
+        log.warning("witness_not_written")
+        raise NotReady(_NO_WITNESS) from None
+
+
+@contextmanager
+def open_book(service: Service) -> Iterator[OpenBook]:
+    """One transaction under the ledger's lock. Its head is beside the witness before the commit, and in place after."""
+    with ExitStack() as held:
+        move = None
+        with service.database.transaction() as tx:
+            book = OpenBook(tx, service)
+            yield book
+            if book.head != book.built_on:
+                with _witness_needed():
+                    move = held.enter_context(service.witness.moving_to(book.head))
+        service.replay.extend(book.appended)
+        try:
+            if move is not None:
+                move()
+        except (OSError, CannotStart):
+            # The entry is committed and true; /readyz fails, and so does the next append, until the witness moves.
+            log.warning("witness_not_written", seq=book.head.seq)

@@ -1,0 +1,63 @@
+"""The ledger compared with the witness file: at start-up, and for /readyz."""
+
+from __future__ import annotations
+
+import structlog
+
+from app.errors import CannotStart, LedgerBroken, LedgerRewound
+from app.ledger.entries import head, holds
+from app.ledger.replay import Replay
+from app.service import Service
+from core.ledger.entry import EMPTY
+
+log = structlog.get_logger(__name__)
+
+
+def agrees_with_witness(service: Service) -> bool:
+    """Whether the ledger holds what the witness saw, and the witness can be brought up to date where it is behind.
+
+    Only to a head that was verified: LedgerBroken where the entries after the last one do not hold.
+    """
+    try:
+        witnessed = service.witness.head()
+        with service.database.read_only() as tx:
+            agrees = holds(tx, witnessed)
+        if agrees:
+            service.replay.refresh()
+            service.witness.advance(service.replay.head)
+    except (OSError, CannotStart):
+        return False
+    return agrees
+
+
+def check_witness(service: Service) -> None:
+    """At start-up: refuse a database that is older than, or other than, the one the witness saw."""
+    witnessed = service.witness.head()
+    with service.database.read_only() as tx:
+        current = head(tx)
+        if not holds(tx, witnessed):
+            raise LedgerRewound(
+                f"The ledger in the database is not the one this service kept before: the witness file "
+                f"{service.witness.path} saw entry {witnessed.seq} with hash {witnessed.hash[:12]}…, and the database "
+                f"ends at entry {current.seq}. An older copy of the database was probably restored, and epsilon spent "
+                "since then would be forgotten. Restore the newest copy of the database, or point "
+                "RUGNIK_DATABASE_URL or RUGNIK_DATA_DIR at the right one. If the newest entries are lost for good, no "
+                "dataset in this database may be used again: start anew, with an empty data folder and a new witness."
+            )
+    walk_chain(service.replay)
+    if witnessed == EMPTY and current != EMPTY:
+        log.warning("witness_missing", path=str(service.witness.path), seq=current.seq)
+    if service.witness.path.resolve().parent == service.database.folder:
+        log.warning("witness_beside_database", path=str(service.witness.path))
+    service.witness.advance(service.replay.head)
+
+
+def walk_chain(replay: Replay) -> None:
+    """At start-up: refuse a ledger with an entry that is not good."""
+    try:
+        replay.refresh()
+    except LedgerBroken as error:
+        raise CannotStart(
+            f"The ledger in the database is not good from entry {error.outcome.first_bad} on: {error.outcome.reason} "
+            "Somebody changed it. Put the newest good copy of the database in place."
+        ) from None

@@ -1,0 +1,75 @@
+"""Order a release, which charges its epsilon before any row is read; and void an order, which gives it back."""
+
+from __future__ import annotations
+
+import secrets
+from hashlib import sha256
+
+from app.access.principal import Principal
+from app.access.quotas import require_room_for_order
+from app.errors import IdempotencyConflict
+from app.ledger.appending import open_book
+from app.ledger.book import read_book
+from app.releases import datasets
+from app.releases.orders import ReleaseOrder
+from app.releases.planning import forecast_order
+from app.releases.reading import Release, load, release_of
+from app.service import Service
+from core.canonical import canonical_json
+from core.ledger.kinds import Kind
+
+
+def order(
+    service: Service, caller: Principal, dataset: str, wanted: ReleaseOrder, *, idempotency_key: str | None
+) -> Release:
+    """Charge epsilon for a release. The same Idempotency-Key with the same order gives the same release."""
+    with open_book(service) as book:
+        domain = datasets.load_domain(book, caller, dataset)
+        release_id = _release_id(dataset, idempotency_key)
+        earlier = book.release(release_id)
+        if earlier is not None and earlier.account.name == dataset:
+            return _same_order(release_of(book, release_id, earlier), wanted)
+        book.require_open(dataset)
+        require_room_for_order(book, dataset)
+        forecast_order(service, domain, wanted)  # an order that no grid can serve is refused here, before the charge
+        book.budget(dataset).charge(wanted.epsilon)
+        book.append(
+            Kind.CHARGE,
+            dataset=dataset,
+            release=release_id,
+            epsilon=wanted.epsilon,
+            actor=caller.actor,
+            detail={"order": wanted.to_json(), "max_cells": service.settings.max_cells},
+        )
+    with read_book(service) as read:
+        return load(read, caller, release_id)
+
+
+def void(service: Service, caller: Principal, release_id: str) -> Release:
+    """Give back the epsilon of an order for which nothing was drawn."""
+    with open_book(service) as book:
+        release = load(book, caller, release_id)
+        standing = book.require_ordered(release_id)
+        book.append(
+            Kind.VOID,
+            dataset=release.dataset,
+            release=release_id,
+            epsilon=standing.epsilon,
+            actor=caller.actor,
+            detail={},
+        )
+    with read_book(service) as read:
+        return load(read, caller, release_id)
+
+
+def _release_id(dataset: str, idempotency_key: str | None) -> str:
+    """A new id; with an Idempotency-Key it follows from that, so that the ledger alone knows a repeated order."""
+    if idempotency_key is None:
+        return f"r{secrets.token_hex(8)}"
+    return f"r{sha256(canonical_json([dataset, idempotency_key])).hexdigest()[:16]}"
+
+
+def _same_order(earlier: Release, wanted: ReleaseOrder) -> Release:
+    if earlier.order != wanted:
+        raise IdempotencyConflict
+    return earlier

@@ -1,0 +1,108 @@
+"""What pages show of datasets and releases: each function opens one transaction and returns values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.access.permissions import Permission
+from app.access.principal import Principal
+from app.errors import LedgerBroken, NotFound
+from app.ledger import history
+from app.ledger.audits import LedgerStatus, ledger_status
+from app.ledger.book import read_book
+from app.ledger.history import BudgetHistory
+from app.ledger.standing import Standing
+from app.releases import datasets
+from app.releases.datasets import Summary
+from app.releases.reading import Release, load
+from app.service import Service
+from core.domain.domain import Domain
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import Kind, State
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Every dataset that a caller may see, with its newest entry for those who read the ledger.
+
+    `readable` is False where the ledger is broken, and then there are no datasets. `status` is None for a caller who
+    does not see the whole ledger.
+    """
+
+    datasets: tuple[Summary, ...]
+    newest_entries: Mapping[str, LedgerEntry]
+    readable: bool
+    status: LedgerStatus | None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetOverview:
+    """One dataset with its newest releases, newest first, their charges, and its history for who reads the ledger."""
+
+    summary: Summary
+    releases: Mapping[str, Standing]
+    charges: Mapping[str, LedgerEntry]
+    more_releases: bool
+    history: BudgetHistory | None
+
+
+def get_overview(service: Service, caller: Principal) -> Overview:
+    """All datasets of a caller, and how the ledger stands."""
+    summaries: list[Summary] = []
+    newest: Mapping[str, LedgerEntry] = {}
+    readable = True
+    try:
+        with read_book(service) as book:
+            summaries = datasets.summaries(book, caller)
+            if caller.can(Permission.READ_LEDGER):
+                newest = history.last_entries(book.tx, [summary.name for summary in summaries])
+    except LedgerBroken:
+        readable = False
+    status = ledger_status(service) if caller.sees_whole_ledger else None
+    return Overview(tuple(summaries), newest, readable, status)
+
+
+def get_dataset_overview(
+    service: Service, caller: Principal, name: str, *, max_releases: int, max_entries: int
+) -> DatasetOverview:
+    """One dataset, at most so many of its releases, and its epsilon over at most so many entries."""
+    with read_book(service) as book:
+        summary = datasets.summary(book, caller, name)
+        kind = Kind.CHARGE if caller.can(Permission.SEE_ORDERS) else Kind.PUBLISH
+        listed = book.newest_standings(name, kind, limit=max_releases + 1)
+        shown = dict(list(reversed(listed.items()))[:max_releases])
+        return DatasetOverview(
+            summary=summary,
+            releases=shown,
+            charges={release: book.charge(book.replay.books.releases[release]) for release in shown},
+            more_releases=len(listed) > max_releases,
+            history=history.history(book, name, limit=max_entries) if caller.can(Permission.READ_LEDGER) else None,
+        )
+
+
+def get_open_order(
+    service: Service, caller: Principal, name: str, release_id: str | None
+) -> tuple[Summary, Release | None]:
+    """A dataset and, where an id is given, its open order of that id; NotFound if it is none."""
+    with read_book(service) as book:
+        summary = datasets.summary(book, caller, name)
+        if release_id is None:
+            return summary, None
+        release = load(book, caller, release_id)
+    if release.dataset != name or release.standing.state is not State.ORDERED:
+        raise NotFound("There is no open order of this id.")
+    return summary, release
+
+
+def get_release_domain(service: Service, caller: Principal, release_id: str) -> tuple[Release, Domain]:
+    """A release and the public bounds of its attributes."""
+    with read_book(service) as book:
+        release = load(book, caller, release_id)
+        return release, datasets.summary(book, caller, release.dataset).domain.select(release.order.attributes)
+
+
+def dataset_names(service: Service, caller: Principal) -> list[str]:
+    """The names of all datasets that a caller may see."""
+    with read_book(service) as book:
+        return [name for name in book.datasets() if caller.may_see(name)]

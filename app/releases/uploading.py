@@ -1,0 +1,92 @@
+"""Upload the rows of an order: count them, draw noise once, publish the synopsis.
+
+The charge is on record before a row is read, and it is spent for good before the first bit of noise is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.access.principal import Principal
+from app.errors import DatasetClosed, ReleaseEnded
+from app.ingest.formats import MediaType
+from app.ingest.upload import Ingest, read_upload
+from app.ledger.appending import open_book
+from app.ledger.book import read_book
+from app.releases import datasets
+from app.releases.publishing import Drawn, publish, require_none_waiting
+from app.releases.reading import Release, load
+from app.service import Service
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import Kind, State
+from core.release import draw as draw_synopsis
+from core.synopsis import Synopsis
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A release, its synopsis, and what became of the rows: the last for the curator's reply alone."""
+
+    release: Release
+    synopsis: Synopsis
+    ingest: Ingest
+
+
+def require_uploadable(service: Service, caller: Principal, release_id: str) -> Release:
+    """The release, if it still takes an upload: asked before a body is read, and again under the lock at the end."""
+    with read_book(service) as book:
+        release = load(book, caller, release_id)
+        account = book.account(release.dataset)
+    if account is not None and account.closed:
+        raise DatasetClosed
+    if release.standing.state is not State.ORDERED:
+        raise ReleaseEnded(state=release.standing.state, digest=release.standing.digest)
+    return release
+
+
+def upload(
+    service: Service, caller: Principal, release_id: str, chunks: Iterator[bytes], *, media_type: MediaType, gzip: bool
+) -> Published:
+    """The rows of a charged release become its synopsis.
+
+    Whatever fails before the `draw` entry is committed leaves the order open. Whatever fails after it leaves the
+    release burnt, so that no failure gives back epsilon for noise that was drawn.
+    """
+    release = require_uploadable(service, caller, release_id)
+    wanted = release.order
+    domain = datasets.get_domain(service, caller, release.dataset).select(wanted.attributes)
+    with read_upload(
+        chunks,
+        media_type=media_type,
+        gzip=gzip,
+        order=wanted.order,
+        domain=domain,
+        out_of_range=wanted.out_of_range,
+        max_cells=release.max_cells,
+        limits=service.settings.limits,
+    ) as rows:
+        recorded = _record_draw(service, caller, release)
+        synopsis = draw_synopsis(
+            rows,
+            wanted.order,
+            service.noise,
+            max_cells=release.max_cells,
+            domain=domain,
+            out_of_range=wanted.out_of_range,
+            dataset=release.dataset,
+            release_id=release_id,
+        )
+        ingest = rows.ingest
+    publish(service, Drawn.of(recorded, synopsis))
+    with read_book(service) as book:
+        return Published(release=load(book, caller, release_id), synopsis=synopsis, ingest=ingest)
+
+
+def _record_draw(service: Service, caller: Principal, release: Release) -> LedgerEntry:
+    """Commit that noise is about to be drawn. Of several uploads and voids that race, exactly one comes to this."""
+    require_none_waiting()
+    with open_book(service) as book:
+        book.require_open(release.dataset)
+        book.require_ordered(release.id)
+        return book.append(Kind.DRAW, dataset=release.dataset, release=release.id, actor=caller.actor, detail={})

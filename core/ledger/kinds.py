@@ -1,0 +1,104 @@
+"""The kinds of ledger entries as described data, and the states of a release that follow from them.
+
+A new kind is one line in `Kind` and one in `_DESCRIPTIONS` here, one rule in `core.ledger.books`, and the use case that
+appends it. Filters, pages, charts and documents read this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """The state of a release. It follows from the release's last ledger entry."""
+
+    ORDERED = "ordered"
+    BURNT = "burnt"  # noise was drawn and nothing is published (yet): the charge is spent for good
+    PUBLISHED = "published"
+    VOID = "void"
+
+
+class Kind(StrEnum):
+    """What an entry records. Kinds are only ever added, and none changes its meaning."""
+
+    GRANT = "grant"
+    CHARGE = "charge"
+    DRAW = "draw"
+    PUBLISH = "publish"
+    VOID = "void"
+    CLOSE = "close"
+    ISSUE = "issue"
+    REVOKE = "revoke"
+
+    @property
+    def description(self) -> KindDescription:
+        """What this kind means."""
+        return _DESCRIPTIONS[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindDescription:
+    """What entries of a kind mean, and what their epsilon and their release become.
+
+    `phrase` is how a page tells of one entry; `meaning` is the sentence of the documents; `remark` is added to an entry
+    that gives no reason of its own. `granted_sign` and `spent_sign` say how the entry's epsilon changes the two sums of
+    a dataset's budget. `state` is the state that the entry leaves its release in.
+    """
+
+    phrase: str
+    meaning: str
+    remark: str = ""
+    granted_sign: int = 0
+    spent_sign: int = 0
+    state: State | None = None
+    about_keys: bool = False
+
+
+_DESCRIPTIONS: Mapping[Kind, KindDescription] = {
+    Kind.GRANT: KindDescription(
+        phrase="granted",
+        meaning="Epsilon given to a dataset. The first grant registers the dataset.",
+        granted_sign=1,
+    ),
+    Kind.CHARGE: KindDescription(
+        phrase="charged for a release",
+        meaning="Epsilon spent on an ordered release, before any row is read.",
+        spent_sign=1,
+        state=State.ORDERED,
+    ),
+    Kind.DRAW: KindDescription(
+        phrase="noise drawn",
+        meaning="Noise is about to be drawn for a release: from here on its charge is spent for good.",
+        remark="the charge is spent for good",
+        state=State.BURNT,
+    ),
+    Kind.PUBLISH: KindDescription(
+        phrase="synopsis published",
+        meaning="The digest of the synopsis that a charge bought.",
+        state=State.PUBLISHED,
+    ),
+    Kind.VOID: KindDescription(
+        phrase="given back by a void order",
+        meaning="Epsilon given back by an order for which no noise was drawn.",
+        spent_sign=-1,
+        state=State.VOID,
+    ),
+    Kind.CLOSE: KindDescription(
+        phrase="dataset closed for good",
+        meaning="No more grants, orders or uploads for a dataset.",
+    ),
+    Kind.ISSUE: KindDescription(
+        phrase="key issued",
+        meaning="A key was made: its id, name, role and datasets, and a hash of its secret.",
+        about_keys=True,
+    ),
+    Kind.REVOKE: KindDescription(
+        phrase="key revoked",
+        meaning="A key was ended.",
+        about_keys=True,
+    ),
+}
+
+KEY_KINDS = frozenset(kind for kind in Kind if kind.description.about_keys)
