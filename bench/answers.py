@@ -28,6 +28,7 @@ from app.questions.questions import ask_counts
 from bench.report import Section, compare, publish
 from bench.uploads import served
 from core.budget import NOTHING, Epsilon
+from core.cells import DenseCells
 from core.checkpoint import carry_on
 from core.clustering.methods import Method
 from core.domain.domain import Attribute, Domain
@@ -57,7 +58,7 @@ uvicorn.run(app, port=int(sys.argv[1]), access_log=False, log_level="error")
 def synopsis(cells_per_axis: int, seed: int = 0) -> Synopsis:
     """Two attributes with some clusters and noise."""
     rng = np.random.default_rng(seed)
-    grid = Grid(cells_per_axis, 2)
+    grid = Grid.uniform(cells_per_axis, 2)
     centres, cells = rng.uniform(-0.8, 0.8, (8, 2)), grid.centres()
     density = sum(np.exp(-((cells - centre) ** 2).sum(axis=1) / 0.02) for centre in centres)
     counts = rng.poisson(20_000 * density / density.sum()) + np.rint(rng.laplace(0, 1, grid.cell_count)).astype(int)
@@ -65,7 +66,7 @@ def synopsis(cells_per_axis: int, seed: int = 0) -> Synopsis:
         dataset="d",
         release="r",
         domain=Domain((Attribute("x", 0, 100), Attribute("y", 0, 100))),
-        grid=grid,
+        cells=DenseCells(grid, counts.astype(np.int64)),
         epsilon=Epsilon.parse("1"),
         size_epsilon=NOTHING,
         clusters=8,
@@ -73,7 +74,6 @@ def synopsis(cells_per_axis: int, seed: int = 0) -> Synopsis:
         out_of_range=OutOfRange.CLIP,
         size=20_000,
         size_declared=True,
-        counts=counts.astype(np.int64),
     )
 
 

@@ -37,7 +37,7 @@ def whole() -> Section:
     rows = []
     for n in ROWS:
         records = uniform_records(n)
-        rows += [_whole_row(records, Grid(m, DIMENSIONS)) for m in CELLS_PER_AXIS]
+        rows += [_whole_row(records, Grid.uniform(m, DIMENSIONS)) for m in CELLS_PER_AXIS]
     remarks = [
         "Millions of rows a second on one thread, in one batch; the last column is histogramdd's time over ours.",
         "cell_indices is the part that any method needs; bincount and add.at include it.",

@@ -30,6 +30,7 @@ from bench.realsets import real_sets
 from bench.report import Section, publish
 from bench.synopses import released
 from core.budget import NOTHING, Epsilon
+from core.cells import DenseCells
 from core.clustering.certainty import noise_floor
 from core.clustering.kmeans import lloyd, nearest
 from core.clustering.methods import labels_of
@@ -179,7 +180,7 @@ def moment_misses(task: tuple[Tied, int]) -> NDArray[np.int64]:
     noise = np.random.default_rng(seed)
     release = released(values, epsilon=world.epsilon, clusters=4, declared=False, rng=noise)
     counts = count(take_in(values, release.domain, OutOfRange.CLIP).records, release.grid).cells
-    exact = replace(release, counts=counts, epsilon=Epsilon.parse("100"), size_epsilon=NOTHING)
+    exact = replace(release, cells=DenseCells(release.grid, counts), epsilon=Epsilon.parse("100"), size_epsilon=NOTHING)
     return np.array([_missed(moments(exact, level=level), moments(release, level=level)) for level in LEVELS])
 
 

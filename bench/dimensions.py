@@ -28,7 +28,7 @@ from core.clustering.kmeans import kmeans, nearest
 from core.clustering.methods import Method, cells_of, weights_of
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
-from core.histogram import Counts, OccupiedCounts
+from core.histogram import OccupiedCounts, empty_counts
 from core.mechanisms.survivors import least_threshold
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.queries.clusters import find_clusters
@@ -74,7 +74,7 @@ def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
     domain = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d)))
     order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=CLUSTERS, size=DeclaredSize(len(rows)))
     plan = make_plan(order, max_cells=max_cells)
-    counts = Counts.zero(plan.grid) if plan.threshold is None else OccupiedCounts(plan.grid)
+    counts = empty_counts(plan)
     counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
     return release(
         counts, plan, NoiseSource(), domain=domain, out_of_range=OutOfRange.CLIP, dataset="bench", release_id="bench"
@@ -233,7 +233,7 @@ def _vast() -> str:
     rows = np.clip(middles[rng.integers(CLUSTERS, size=n)] + 0.03 * rng.normal(size=(n, d)), -1, 1)
     domain = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d)))
     order = Order(dimensions=d, epsilon=Epsilon.parse("1"), clusters=CLUSTERS, size=DeclaredSize(n))
-    grid = Grid(m, d)
+    grid = Grid.uniform(m, d)
     threshold = least_threshold(grid.cell_count, order.histogram_epsilon)
     plan = Plan(order=order, size=n, wanted=m, grid=grid, threshold=threshold)
     counts = OccupiedCounts(grid)

@@ -20,7 +20,16 @@ from core.clustering.kmeans import kmeans
 from core.domain.grid import Grid
 from core.randomness import seeded
 
-GRIDS = (Grid(10, 2), Grid(17, 2), Grid(31, 2), Grid(100, 2), Grid(5, 3), Grid(7, 3), Grid(10, 3), Grid(21, 3))
+GRIDS = (
+    Grid.uniform(10, 2),
+    Grid.uniform(17, 2),
+    Grid.uniform(31, 2),
+    Grid.uniform(100, 2),
+    Grid.uniform(5, 3),
+    Grid.uniform(7, 3),
+    Grid.uniform(10, 3),
+    Grid.uniform(21, 3),
+)
 CLUSTERS = 8
 RESTARTS = 16
 SEEDS = range(50)

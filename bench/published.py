@@ -68,8 +68,8 @@ class Cell(NamedTuple):
         """The grid that the method chooses here."""
         K, N, d = self.setting
         if self.method == "RUGNIK":
-            return Grid(cells_per_axis(N=N, epsilon=self.epsilon, K=K, d=d), d)
-        return Grid(eugkm_cells_per_axis(N=N, epsilon=self.epsilon, d=d), d)
+            return Grid.uniform(cells_per_axis(N=N, epsilon=self.epsilon, K=K, d=d), d)
+        return Grid.uniform(eugkm_cells_per_axis(N=N, epsilon=self.epsilon, d=d), d)
 
 
 def printed() -> tuple[dict[Cell, float], dict[Setting, float]]:

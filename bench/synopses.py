@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bench.published import Floats
 from core.budget import Epsilon
+from core.cells import DenseCells
 from core.domain.domain import Attribute, Domain
 from core.histogram import count
 from core.plan import DeclaredSize, EstimatedSize, Order, make_plan
@@ -29,7 +30,7 @@ def released(points: Floats, *, epsilon: str, clusters: int, declared: bool, rng
         dataset="bench",
         release="bench",
         domain=domain,
-        grid=plan.grid,
+        cells=DenseCells(plan.grid, exact.cells + _noise(order.histogram_epsilon, plan.grid.cell_count, rng)),
         epsilon=order.epsilon,
         size_epsilon=order.size_epsilon,
         clusters=clusters,
@@ -37,7 +38,6 @@ def released(points: Floats, *, epsilon: str, clusters: int, declared: bool, rng
         out_of_range=OutOfRange.CLIP,
         size=plan.size,
         size_declared=declared,
-        counts=exact.cells + _noise(order.histogram_epsilon, plan.grid.cell_count, rng),
     )
 
 

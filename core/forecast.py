@@ -61,7 +61,7 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
         expected_deviation=plan.expected_deviation,
         epsilon_low=low,
         epsilon_high=high,
-        memory_bytes=_BYTES_PER_CELL * (plan.grid.cell_count if plan.threshold is None else plan.size),
+        memory_bytes=_BYTES_PER_CELL * plan.counted_cells,
         warnings=tuple(_warnings(plan, low, high)),
     )
 
@@ -125,10 +125,10 @@ def epsilon_for_count_error(order: Order, *, count_error: float, max_cells: int)
 
     def enough(nano: int) -> bool:
         try:
-            found = forecast(replace(order, epsilon=Epsilon(nano)), max_cells=max_cells)
+            expected = forecast(replace(order, epsilon=Epsilon(nano)), max_cells=max_cells)
         except TooManyCells:
             return True  # more epsilon than the limit on cells allows; checked again at the end
-        return found is not None and found.count_error is not None and found.count_error <= count_error
+        return expected is not None and expected.count_error is not None and expected.count_error <= count_error
 
     low, high = 1, 2  # not 1: an estimate could not share a single billionth
     while not enough(high):

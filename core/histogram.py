@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.domain.grid import Grid
 from core.errors import InvalidRecords
+from core.plan import Plan
 from core.records import Records
 
 
@@ -95,15 +96,19 @@ class OccupiedCounts:
 
 
 def cell_indices(records: Records, grid: Grid) -> NDArray[np.int64]:
-    """The flat cell number of each record: integer arithmetic, the same on every platform."""
+    """The cell number of each record: integer arithmetic, the same on every platform."""
     if records.fixed.shape[1] != grid.dimensions:
         raise InvalidRecords("The records and the grid have different dimensions.")
-    m = grid.cells_per_axis
-    flat = np.zeros(len(records), dtype=np.int64)
-    for axis in range(grid.dimensions):
-        flat *= m
-        flat += (records.fixed[:, axis].astype(np.int64) * m) >> 32
-    return flat
+    numbers = np.zeros(len(records), dtype=np.int64)
+    for x, axis in enumerate(grid.axes):
+        numbers *= axis.cells
+        numbers += axis.cell_of(records.fixed[:, x])
+    return numbers
+
+
+def empty_counts(plan: Plan) -> Counts | OccupiedCounts:
+    """No record in any cell: Counts for a plan that releases every cell, OccupiedCounts for one with a threshold."""
+    return Counts.zero(plan.grid) if plan.threshold is None else OccupiedCounts(plan.grid)
 
 
 def count(records: Records, grid: Grid) -> Counts:

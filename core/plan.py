@@ -16,7 +16,8 @@ from typing import assert_never
 from scipy.optimize import brentq
 
 from core.budget import NOTHING, Epsilon
-from core.domain.grid import MAX_CELLS_PER_AXIS, MAX_DIMENSIONS, Grid
+from core.domain.axis import MAX_CELLS_PER_AXIS
+from core.domain.grid import MAX_DIMENSIONS, Grid
 from core.errors import InvalidOrder, TooManyCells
 from core.mechanisms.survivors import least_threshold
 
@@ -195,6 +196,11 @@ class Plan:
     threshold: int | None = None
 
     @property
+    def counted_cells(self) -> int:
+        """How many cells are counted at most: all, or, with a threshold, one for each row."""
+        return self.grid.cell_count if self.threshold is None else self.size
+
+    @property
     def expected_deviation(self) -> float:
         """(d r^2 / K) h(m) for r = 1: the paper's bound on the expected error of the K-means objective."""
         order, d, K = self.order, self.order.dimensions, self.order.clusters
@@ -235,7 +241,7 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
         case _:
             assert_never(order.size)
     threshold = least_threshold(m**d, order.histogram_epsilon) if m**d > max_cells else None
-    return Plan(order=order, size=N, wanted=wanted, grid=Grid(cells_per_axis=m, dimensions=d), threshold=threshold)
+    return Plan(order=order, size=N, wanted=wanted, grid=Grid.uniform(m, d), threshold=threshold)
 
 
 def _wanted(order: Order, N: int) -> int:

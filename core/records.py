@@ -28,9 +28,10 @@ class Records:
     """Rows inside the domain: `fixed[i, x]` is attribute x of row i in units of 2^-32 of its range.
 
     For t in [0, 1] the fixed-point number is q = min(ceil(t 2^32), 2^32 - 1), so that (q m) >> 32 is the row's cell
-    on a grid of m per axis. ceil and not floor: an edge j/m that is no multiple of 2^-32 would round down to a number
-    below the edge, into the cell before the one it opens. A value less than 2^-32 of the range below an edge is counted
-    in the next cell; that is a rounding of single rows, and no other row's cell depends on it.
+    on an axis of m cells (`core.domain.axis.Axis.cell_of`). ceil and not floor: an edge j/m that is no multiple of
+    2^-32 would round down to a number below the edge, into the cell before the one it opens. A value less than 2^-32 of
+    the range below an edge is counted in the next cell; that is a rounding of single rows, and no other row's cell
+    depends on it.
     """
 
     fixed: NDArray[np.uint32]
@@ -64,8 +65,7 @@ def take_in(values: NDArray[np.float64], domain: Domain, out_of_range: OutOfRang
     if values.ndim != 2 or values.shape[1] != domain.dimensions:
         raise InvalidRecords(f"A batch has one column for each of the {domain.dimensions} attributes.")
     kept = values[np.isfinite(values).all(axis=1)]
-    lower, width = domain.lower, domain.width
-    upper = np.array([attribute.upper for attribute in domain.attributes])
+    lower, upper, width = domain.lower, domain.upper, domain.width
     inside = ((kept >= lower) & (kept <= upper)).all(axis=1)
     outside = int(len(kept) - inside.sum())
     if OutOfRange(out_of_range) is OutOfRange.CLIP:

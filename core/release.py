@@ -23,11 +23,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from core.cells import Cells, DenseCells, ThresholdedCells
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
 from core.mechanisms.discrete_laplace import discrete_laplace
-from core.mechanisms.survivors import Wholes, survivors
+from core.mechanisms.survivors import survivors
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange
@@ -85,12 +86,11 @@ def release(
     if counts.grid != plan.grid:
         raise InvalidRecords("The counts were taken on another grid than the planned one.")
     order = plan.order
-    cells, noisy = _noised(counts, plan, noise)
     return Synopsis(
         dataset=dataset,
         release=release_id,
         domain=domain,
-        grid=plan.grid,
+        cells=_noised(counts, plan, noise),
         epsilon=order.epsilon,
         size_epsilon=order.size_epsilon,
         clusters=order.clusters,
@@ -98,22 +98,19 @@ def release(
         out_of_range=out_of_range,
         size=plan.size,
         size_declared=isinstance(order.size, DeclaredSize),
-        counts=noisy,
-        threshold=plan.threshold,
-        cells=cells,
     )
 
 
-def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> tuple[Wholes | None, Wholes]:
-    """Which cells are released (None: all) and their noisy counts."""
-    epsilon = plan.order.histogram_epsilon
+def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> Cells:
+    """Noisy counts of every cell, or of those that reach the threshold of the plan."""
+    grid, epsilon = plan.grid, plan.order.histogram_epsilon
     match counts, plan.threshold:
         case Counts(), None:
-            return None, counts.cells + discrete_laplace(plan.grid.cell_count, epsilon, noise)
+            return DenseCells(grid, counts.cells + discrete_laplace(grid.cell_count, epsilon, noise))
         case OccupiedCounts(), int(threshold):
-            cell_count = plan.grid.cell_count
-            return survivors(
-                *counts.occupied(), cell_count=cell_count, threshold=threshold, epsilon=epsilon, noise=noise
+            numbers, noisy = survivors(
+                *counts.occupied(), cell_count=grid.cell_count, threshold=threshold, epsilon=epsilon, noise=noise
             )
+            return ThresholdedCells(grid, numbers, noisy, threshold)
         case _:
             raise InvalidRecords("A plan with a threshold takes counts of occupied cells; any other, of all cells.")

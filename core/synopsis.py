@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from core.budget import Epsilon
 from core.canonical import canonical_json
-from core.domain.domain import Attribute, Domain
+from core.cells import Cells, cells_from_bytes
+from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.errors import CoreError, InvalidSynopsis
 from core.mechanisms.discrete_laplace import MECHANISM
@@ -26,17 +27,15 @@ _MAGIC = b"rugnik synopsis 1\n"
 class Synopsis:
     """What stage 1 leaves behind and stage 2 sees: public numbers and noisy counts, nothing else.
 
-    `counts` are as drawn: signed, one for each cell, the last attribute fastest. `size` is the N that the grid was
-    planned for, a statement of the curator (`size_declared`) or a noisy count bought with `size_epsilon`.
-
-    A thresholded synopsis lists only the cells whose noisy count is at least `threshold`: their numbers, ascending, in
-    `cells`, and their counts in `counts`. Without a threshold `cells` is None: every cell has its count.
+    `cells` are the noisy counts on their grid: `DenseCells` for every cell, `ThresholdedCells` for those that reach a
+    threshold. `size` is the N that the grid was planned for, a statement of the curator (`size_declared`) or a noisy
+    count bought with `size_epsilon`.
     """
 
     dataset: str
     release: str
     domain: Domain
-    grid: Grid
+    cells: Cells
     epsilon: Epsilon
     size_epsilon: Epsilon
     clusters: int
@@ -44,34 +43,27 @@ class Synopsis:
     out_of_range: OutOfRange
     size: int
     size_declared: bool
-    counts: NDArray[np.int64]
-    threshold: int | None = None
-    cells: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.grid.dimensions != self.domain.dimensions:
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
         if self.size_epsilon >= self.epsilon:
             raise InvalidSynopsis("The size of a synopsis was bought with a part of its epsilon, not with all of it.")
-        if (self.threshold is None) != (self.cells is None):
-            raise InvalidSynopsis("A synopsis lists its cells if, and only if, it has a threshold.")
-        listed = self.grid.cell_count if self.cells is None else len(self.cells)
-        if self.counts.shape != (listed,) or self.counts.dtype != np.int64:
-            raise InvalidSynopsis("A synopsis has one 64-bit integer for each of its cells.")
-        # An array over bytes, unlike a copy with its flag cleared, cannot be made writeable again.
-        object.__setattr__(self, "counts", np.frombuffer(self.counts.tobytes(), dtype=np.int64))
-        if self.cells is not None and self.threshold is not None:
-            self._check_cells(self.cells, self.threshold)
-            object.__setattr__(self, "cells", np.frombuffer(self.cells.tobytes(), dtype=np.int64))
 
-    def _check_cells(self, cells: NDArray[np.int64], threshold: int) -> None:
-        if cells.ndim != 1 or cells.dtype != np.int64:
-            raise InvalidSynopsis("The cells of a synopsis are 64-bit integers.")
-        if threshold < 1 or bool((self.counts < threshold).any()):
-            raise InvalidSynopsis("A thresholded synopsis lists no count below its threshold, which is at least 1.")
-        ascend = bool((cells[1:] > cells[:-1]).all())
-        if len(cells) and not (ascend and cells[0] >= 0 and cells[-1] < self.grid.cell_count):
-            raise InvalidSynopsis("The cells of a synopsis ascend, and lie on its grid.")
+    @property
+    def grid(self) -> Grid:
+        """The grid of the cells."""
+        return self.cells.grid
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The noisy counts of the listed cells, as drawn: signed, the last attribute fastest, read-only."""
+        return self.cells.counts
+
+    @property
+    def threshold(self) -> int | None:
+        """The least noisy count that is listed; None where every cell is listed."""
+        return self.cells.threshold
 
     @property
     def histogram_epsilon(self) -> Epsilon:
@@ -86,17 +78,16 @@ class Synopsis:
     def to_bytes(self) -> bytes:
         """A line that names the format, a line of canonical JSON, then the counts as little-endian 64-bit integers.
 
-        With a threshold the numbers of the listed cells stand before their counts, in the same way.
+        With a threshold the numbers of the listed cells stand before their counts, in the same way. This is format 1:
+        it has uniform grids only, and any other raises ValueError.
         """
-        listed = b"" if self.cells is None else self.cells.astype("<i8").tobytes()
-        return _MAGIC + canonical_json(self._header()) + b"\n" + listed + self.counts.astype("<i8").tobytes()
+        return _MAGIC + canonical_json(self._header()) + b"\n" + self.cells.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Synopsis:
         """The synopsis whose canonical bytes these are; anything else is refused."""
         try:
-            header, counts = _split(data)
-            synopsis = cls._from_header(header, np.frombuffer(counts, dtype="<i8").astype(np.int64))
+            synopsis = cls._from_header(*_split(data))
             canonical = synopsis.to_bytes() == data
         except (CoreError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InvalidSynopsis("These bytes are no rugnik synopsis.") from error
@@ -105,11 +96,10 @@ class Synopsis:
         return synopsis
 
     def _header(self) -> dict[str, Any]:
-        threshold = {} if self.threshold is None else {"threshold": self.threshold}
-        return threshold | {
+        return self.cells.header() | {
             "clusters": self.clusters,
             "dataset": self.dataset,
-            "domain": [[a.name, a.lower, a.upper] for a in self.domain.attributes],
+            "domain": self.domain.to_json(),
             "epsilon": str(self.epsilon),
             "grid": {"cells_per_axis": self.grid.cells_per_axis, "dimensions": self.grid.dimensions},
             "mechanism": MECHANISM,
@@ -122,14 +112,15 @@ class Synopsis:
         }
 
     @classmethod
-    def _from_header(cls, header: dict[str, Any], numbers: NDArray[np.int64]) -> Synopsis:
+    def _from_header(cls, header: dict[str, Any], integers: bytes) -> Synopsis:
+        domain = Domain.from_json(header["domain"])
+        grid = domain.grid(_typed(header["grid"]["cells_per_axis"], int))
         threshold = _typed(header["threshold"], int) if "threshold" in header else None
-        cells, counts = (None, numbers) if threshold is None else np.split(numbers, 2)
         return cls(
             dataset=_typed(header["dataset"], str),
             release=_typed(header["release"], str),
-            domain=Domain(tuple(Attribute(*attribute) for attribute in header["domain"])),
-            grid=Grid(**{name: _typed(value, int) for name, value in header["grid"].items()}),
+            domain=domain,
+            cells=cells_from_bytes(grid, integers, threshold),
             epsilon=Epsilon.parse(header["epsilon"]),
             size_epsilon=Epsilon.parse(header["size_epsilon"]),
             clusters=_typed(header["clusters"], int),
@@ -137,9 +128,6 @@ class Synopsis:
             out_of_range=OutOfRange(header["out_of_range"]),
             size=_typed(header["size"], int),
             size_declared=_typed(header["size_declared"], bool),
-            counts=counts,
-            threshold=threshold,
-            cells=cells,
         )
 
 
@@ -155,7 +143,7 @@ def _typed(value: Any, kind: type[_Kind]) -> _Kind:
 
 def _split(data: bytes) -> tuple[dict[str, Any], bytes]:
     magic, rest = data[: len(_MAGIC)], data[len(_MAGIC) :]
-    line, newline, counts = rest.partition(b"\n")
+    line, newline, integers = rest.partition(b"\n")
     if magic != _MAGIC or not newline:
         raise InvalidSynopsis("These bytes do not begin like a rugnik synopsis.")
-    return json.loads(line), counts
+    return json.loads(line), integers

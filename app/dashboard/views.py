@@ -118,17 +118,16 @@ def _release_facts(
         answers = request.app.state.answers  # its memory spares a large synopsis being read for every look at it
         synopsis = answers.prepared(answers.published(caller, release_id)).synopsis
     reply = ReleaseReply.of(stored, synopsis)
-    attributes = [{"name": a.name, "lower": a.lower, "upper": a.upper} for a in domain.attributes]
     return reply, {
         "id": release_id,
         "dataset": stored.dataset,
-        "attributes": attributes,
+        "attributes": [attribute.described() for attribute in domain.attributes],
         "plan": reply.plan.model_dump(),
     }
 
 
 def _attributes(dataset: Summary) -> list[dict[str, Any]]:
-    return [{"name": a.name, "lower": a.lower, "upper": a.upper} for a in dataset.domain.attributes]
+    return [attribute.described() for attribute in dataset.domain.attributes]
 
 
 @router.get("/ledger")

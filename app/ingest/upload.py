@@ -19,7 +19,7 @@ from app.ingest.limits import Limits
 from app.ingest.record_buffer import RecordBuffer
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
-from core.histogram import Counts, OccupiedCounts
+from core.histogram import Counts, OccupiedCounts, empty_counts
 from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.records import OutOfRange, Records, take_in
 
@@ -63,7 +63,7 @@ class HeldRows:
 
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
         """Count every record of the buffer on the planned grid. Call it once."""
-        counts = _no_counts(plan)
+        counts = empty_counts(plan)
         for records in self.buffer.pages():
             counts.add(records)
         return counts
@@ -101,17 +101,13 @@ def read_upload(
     match order.size:
         case DeclaredSize():
             plan = make_plan(order, max_cells=max_cells)
-            counts = _no_counts(plan)
+            counts = empty_counts(plan)
             yield CountedRows(plan, counts, take(counts.add))
         case EstimatedSize():
             with RecordBuffer(dimensions=domain.dimensions, limits=limits) as buffer:
                 yield HeldRows(buffer, take(buffer.add))
         case _:
             assert_never(order.size)
-
-
-def _no_counts(plan: Plan) -> Counts | OccupiedCounts:
-    return Counts.zero(plan.grid) if plan.threshold is None else OccupiedCounts(plan.grid)
 
 
 def check_upload(

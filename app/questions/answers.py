@@ -70,10 +70,7 @@ class Prepared:
     @property
     def weight(self) -> int:
         """Bytes that it may hold: counts, range table and cumulative weights."""
-        synopsis = self.synopsis
-        if synopsis.cells is None:
-            return 24 * synopsis.grid.cell_count
-        return 8 * (4 + synopsis.grid.dimensions) * len(synopsis.cells) + 1024
+        return self.synopsis.cells.memory_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from app.questions.spreadsheets import as_text
-from core.queries.marginal import edges_of
 from core.synopsis import Synopsis
 
 _CELLS_AT_ONCE = 2**16
@@ -46,12 +45,10 @@ _MEDIA_TYPES = {
 def cells(synopsis: Synopsis) -> Iterator[pa.RecordBatch]:
     """Every cell, or every listed one, with its box in the attributes' own units and its noisy count."""
     grid, domain = synopsis.grid, synopsis.domain
-    edges = [edges_of(attribute, grid.cells_per_axis) for attribute in domain.attributes]
+    edges = [attribute.edges(axis) for attribute, axis in zip(domain.attributes, grid.axes, strict=True)]
     for start in range(0, len(synopsis.counts), _CELLS_AT_ONCE):
         counts = synopsis.counts[start : start + _CELLS_AT_ONCE]
-        numbers = (
-            np.arange(start, start + len(counts)) if synopsis.cells is None else synopsis.cells[start:][: len(counts)]
-        )
+        numbers = synopsis.cells.numbers_at(np.arange(start, start + len(counts)))
         places = grid.places(numbers).T
         ends = [edge[place + step] for edge, place in zip(edges, places, strict=True) for step in (0, 1)]
         columns = [*(pa.array(end) for end in ends), pa.array(counts)]
@@ -61,9 +58,8 @@ def cells(synopsis: Synopsis) -> Iterator[pa.RecordBatch]:
 def cell_schema(synopsis: Synopsis) -> pa.Schema:
     """The columns of `cells`; the digest goes with the file where the form has room for it."""
     ends = [(f"{name}_{end}", pa.float64()) for name in synopsis.domain.names for end in ("lower", "upper")]
-    metadata = {"synopsis_digest": synopsis.digest}
-    if synopsis.threshold is not None:
-        metadata["threshold"] = str(synopsis.threshold)
+    about_cells = {name: str(value) for name, value in synopsis.cells.header().items()}
+    metadata = {"synopsis_digest": synopsis.digest, **about_cells}
     return pa.schema([*ends, ("count", pa.int64())], metadata=metadata)
 
 

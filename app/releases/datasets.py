@@ -18,7 +18,7 @@ from app.ledger.standing import Standing
 from app.service import Service
 from app.storage.tables import datasets
 from core.budget import Budget, Epsilon
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.errors import CoreError, InvalidEpsilon
 from core.ledger.accounts import Account
 from core.ledger.kinds import Kind, State
@@ -63,9 +63,7 @@ def register(
         if book.account(name) is not None:
             raise NameTaken
         require_room_for_dataset(book)
-        # Bounds as text: the ledger holds no floats, so that any language can check its hashes.
-        bounds = [[a.name, repr(a.lower), repr(a.upper)] for a in domain.attributes]
-        detail = {"reason": "registration", "domain": bounds, "description": description}
+        detail = {"reason": "registration", "domain": domain.to_ledger(), "description": description}
         _grant(service, book, caller, dataset=name, epsilon=budget, detail=detail)
     return get(service, caller, name)
 
@@ -149,10 +147,9 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
 
 
 def domain_of(account: Account) -> Domain:
-    """The public bounds as the registration put them on record, exactly: a float's text gives the same float."""
+    """The public bounds as the registration put them on record, exactly."""
     try:
-        bounds = account.registration["domain"]
-        return Domain(tuple(Attribute(name, float(lower), float(upper)) for name, lower, upper in bounds))
+        return Domain.from_json(account.registration["domain"])
     except (CoreError, KeyError, TypeError, ValueError):
         raise NotReady(f"The first grant of dataset {account.name} holds no domain that can be read.") from None
 

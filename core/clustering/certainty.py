@@ -97,7 +97,7 @@ def centre_intervals(
     synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, alphas: Sequence[float]
 ) -> list[list[list[Ends]]]:
     """(low, high) for each alpha, centre and attribute, in its own units; the module's docstring says of what."""
-    if synopsis.cells is not None:
+    if not synopsis.cells.complete:
         return [_listed_intervals(ListedCells(synopsis), placed, labels, alpha) for alpha in alphas]
     domain, k = synopsis.domain, len(placed.centres)
     bounds = [(attribute.lower, attribute.upper) for attribute in domain.attributes]

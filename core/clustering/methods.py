@@ -80,7 +80,7 @@ def choose(synopsis: Synopsis, k: int, asked: Method) -> Choice:
         return Choice(asked, "This method was asked for.")
     grid = synopsis.grid
     cells = grid.cell_count
-    if synopsis.cells is not None:
+    if not synopsis.cells.complete:
         return Choice(Method.THRESHOLDED, "Of this release only the cells that reach its threshold are known.")
     if grid.dimensions >= THRESHOLDED_DIMENSIONS:
         return Choice(
@@ -159,7 +159,7 @@ def block_numbers(synopsis: Synopsis, heavy: int) -> NDArray[np.int64] | None:
     a thresholded synopsis, which has few.
     """
     grid = synopsis.grid
-    if heavy <= MOST_POINTS or synopsis.cells is not None:
+    if heavy <= MOST_POINTS or not synopsis.cells.complete:
         return None
     per_axis = max(2, int(MOST_POINTS ** (1.0 / grid.dimensions)))
     places = grid.places(np.arange(grid.cell_count)) // -(-grid.cells_per_axis // per_axis)
@@ -208,9 +208,9 @@ def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:
 
 def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats]:
     """Centres and noisy counts of all cells, or of the listed ones; of the middle where not one is listed."""
-    if synopsis.cells is not None and not len(synopsis.cells):
+    if not len(synopsis.counts):
         return np.zeros((1, synopsis.grid.dimensions)), np.zeros(1)
-    return synopsis.grid.centres(synopsis.cells), synopsis.counts.astype(np.float64)
+    return synopsis.cells.centres(), synopsis.counts.astype(np.float64)
 
 
 def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:

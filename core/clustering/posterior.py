@@ -93,7 +93,7 @@ def fine_grid(grid: Grid) -> Grid:
     parts = max(2, -(-_FINE // grid.cells_per_axis))
     while parts > 2 and (parts * grid.cells_per_axis) ** grid.dimensions > _MOST_FINE:
         parts -= 1
-    return Grid(parts * grid.cells_per_axis, grid.dimensions)
+    return Grid.uniform(parts * grid.cells_per_axis, grid.dimensions)
 
 
 def effort(grid: Grid, k: int) -> tuple[int, int]:
@@ -134,7 +134,7 @@ def _draw(
     """Counts drawn around their mean given lambda, and where in its cell each sample has its rows."""
     counts = np.maximum(mean + np.sqrt(variance) * rng.standard_normal(mean.shape), 0.0)
     d = grid.dimensions
-    parts = Grid(fine_grid(grid).cells_per_axis // grid.cells_per_axis, d)
+    parts = Grid.uniform(fine_grid(grid).cells_per_axis // grid.cells_per_axis, d)
     corners = parts.centres() / grid.cells_per_axis
     offsets = np.stack([(shares * corners[:, x]).sum(axis=2) for x in range(d)], axis=-1)
     return Draws(counts=counts, places=grid.centres() + offsets, mu=mixtures.mu)

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from core.cells import DenseCells
 from core.domain.grid import Grid
 from core.intervals.listed import ListedCells
 from core.intervals.uncertainty import Floats
@@ -86,9 +87,10 @@ def within_cells(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64])
     if grid.cells_per_axis > _MOST_SLABS:
         return centres
     near = grid.cells_per_axis * min(3, grid.cells_per_axis) ** (grid.dimensions - 1)
-    if synopsis.cells is None and centres.size * near > _MOST_WORK:
-        synopsis, labels = _listing(synopsis, labels)
-    seen = partial(_seen, synopsis) if synopsis.cells is None else partial(_listed, ListedCells(synopsis))
+    if isinstance(synopsis.cells, DenseCells) and centres.size * near > _MOST_WORK:
+        listed = synopsis.cells.reaching(least_threshold(grid.cell_count, synopsis.histogram_epsilon))
+        synopsis, labels = replace(synopsis, cells=listed), labels[listed.numbers]  # its whole grid would take too long
+    seen = partial(_seen, synopsis) if synopsis.cells.complete else partial(_listed, ListedCells(synopsis))
     each = [(i, axis) for i in range(len(centres)) for axis in range(grid.dimensions)]
     found = {which: cluster for which in each if (cluster := seen(centres, labels, *which)) is not None}
     pairs = {which: _explained(cluster, grid) for which, cluster in found.items()}
@@ -99,13 +101,6 @@ def within_cells(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64])
         mean = cluster.mean + float((likely * pairs[which].added).sum() / likely.sum())
         moved[which] = np.clip(mean, max(-1.0, cluster.centre - width), min(1.0, cluster.centre + width))
     return moved
-
-
-def _listing(synopsis: Synopsis, labels: NDArray[np.int64]) -> tuple[Synopsis, NDArray[np.int64]]:
-    """What a threshold would have left of a synopsis, for when its whole grid would take too long."""
-    threshold = least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
-    cells = np.flatnonzero(synopsis.counts >= threshold)
-    return replace(synopsis, cells=cells, counts=synopsis.counts[cells], threshold=threshold), labels[cells]
 
 
 def _seen(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int, axis: int) -> _Cluster | None:

@@ -35,9 +35,11 @@ from math import exp, expm1, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from core.cells import ThresholdedCells
 from core.errors import InvalidQuery
 from core.intervals.uncertainty import Floats, chernoff, log_growth
-from core.queries.boxes import Edges
+from core.mechanisms.discrete_laplace import standard_deviation
+from core.queries.boxes import BoundedCounts, Edges
 from core.synopsis import Synopsis
 
 _THETAS = 12
@@ -59,26 +61,46 @@ class ListedCells:
     """The listed cells of a thresholded synopsis, ready to be summed over boxes."""
 
     def __init__(self, synopsis: Synopsis) -> None:
-        if synopsis.cells is None or synopsis.threshold is None:
+        cells = synopsis.cells
+        if not isinstance(cells, ThresholdedCells):
             raise InvalidQuery("This release has a count for every cell: there is nothing to list.")
         self.synopsis = synopsis
-        self.threshold = synopsis.threshold
-        self.places = synopsis.grid.places(synopsis.cells)
-        self.counts = synopsis.counts.astype(np.float64)
+        self.threshold = cells.threshold
+        self.places = cells.grid.places(cells.numbers)
+        self.counts = cells.counts.astype(np.float64)
+
+    def bounded(self, edges: Edges, *, alpha: float) -> BoundedCounts:
+        """The listed count of each box, with bounds for listed and other rows: both hold but for alpha at most."""
+        weighed = self.weigh(edges)
+        low, high = self.bounds(weighed, alpha=alpha)
+        noise_sd = standard_deviation(self.synopsis.histogram_epsilon) * np.sqrt(weighed.listed_squares)
+        return BoundedCounts(count=weighed.sums, low=low, high=high, noise_sd=noise_sd)
+
+    def region_bounds(self, sizes: Floats, cells: NDArray[np.int64], *, alpha: float) -> tuple[Floats, Floats]:
+        """(low, high) for the rows in disjoint regions, from each one's listed count and number of listed cells.
+
+        The other cells of a region are not known one by one. So its rows are at least what its listed cells are certain
+        to hold. They are at most all rows less what the listed cells of the other regions are certain to hold. Each set
+        of cells is given the whole grid's chances of false cells. Three statements, a third of alpha each.
+        """
+        sums = np.concatenate([sizes, self.synopsis.counts.sum() - sizes])
+        number = np.concatenate([cells, len(self.counts) - cells]).astype(np.float64)
+        own, others = self.certain(sums, number, alpha=alpha / 3).reshape(2, -1)
+        return own, np.maximum(self.most_rows(alpha / 3) - others, sizes)
 
     def weigh(self, edges: Edges) -> Weighed:
         """Every box, by the share of each cell that it covers."""
         boxes = len(edges.low)
-        found = np.zeros((3, boxes))
+        sums = np.zeros((3, boxes))
         step = max(1, _AT_ONCE // max(1, len(self.counts)))
         for start in range(0, boxes, step):
             part = slice(start, start + step)
-            shares = self._shares(edges.low[part], edges.high[part])
-            found[:, part] = shares @ self.counts, shares.sum(axis=1), (shares**2).sum(axis=1)
+            shares = self._shares(Edges(low=edges.low[part], high=edges.high[part]))
+            sums[:, part] = shares @ self.counts, shares.sum(axis=1), (shares**2).sum(axis=1)
         return Weighed(
-            sums=found[0],
-            listed=found[1],
-            listed_squares=found[2],
+            sums=sums[0],
+            listed=sums[1],
+            listed_squares=sums[2],
             cells=edges.power_sums(1),
             squares=edges.power_sums(2),
         )
@@ -91,17 +113,16 @@ class ListedCells:
 
     def below(self, axis: int) -> Weighed:
         """For each of the m + 1 edges of an axis, all cells below it."""
-        m = self.synopsis.grid.cells_per_axis
+        m = self.synopsis.grid.axes[axis].cells
         slabs = self.weigh_groups(self.places[:, axis], np.full(m, self.synopsis.grid.cell_count / m))
         listed, cells, sums = (np.concatenate([[0.0], np.cumsum(x)]) for x in (slabs.listed, slabs.cells, slabs.sums))
         return Weighed(sums=sums, listed=listed, listed_squares=listed, cells=cells, squares=cells)
 
-    def _shares(self, low: Floats, high: Floats) -> Floats:
-        shares = np.ones((len(low), len(self.counts)))
-        for axis in range(self.places.shape[1]):
-            place = self.places[:, axis]
-            reach = np.minimum(high[:, axis, None], place + 1) - np.maximum(low[:, axis, None], place)
-            shares *= np.clip(reach, 0.0, 1.0)
+    def _shares(self, edges: Edges) -> Floats:
+        """The share of each listed cell (by column) that lies in each box (by row)."""
+        shares = np.ones((len(edges.low), len(self.counts)))
+        for x in range(self.places.shape[1]):
+            shares *= edges.shares(x, self.places[:, x])
         return shares
 
     def bounds(self, weighed: Weighed, *, alpha: float) -> tuple[Floats, Floats]:

@@ -6,6 +6,7 @@ and no cell has to be visited to know the noise of a box.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -35,7 +36,7 @@ Box = tuple[Range, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Many boxes in cell units: box i reaches from low[i, x] to high[i, x] on axis x, both between 0 and m."""
+    """Many boxes in cell units: box i reaches from low[i, x] to high[i, x] on axis x, both between 0 and its cells."""
 
     low: Floats
     high: Floats
@@ -46,7 +47,7 @@ class Edges:
 
         InvalidQuery where a range holds no value of its attribute.
         """
-        m, axes = grid.cells_per_axis, {name: x for x, name in enumerate(domain.names)}
+        axes = {name: x for x, name in enumerate(domain.names)}
         lower = [[-inf] * domain.dimensions for _ in boxes]
         upper = [[inf] * domain.dimensions for _ in boxes]
         for i, box in enumerate(boxes):
@@ -59,13 +60,21 @@ class Edges:
                 fault = _fault(domain.attributes[x], part, lower[i][x], upper[i][x])
                 if fault:
                     raise _refused(i, boxes, fault)
-        low, high = (_exact(np.clip((ends - domain.lower) / domain.width * m, 0.0, m)) for ends in (lower, upper))
-        return cls(low=low, high=high)
+        ends = np.array([lower, upper])
+        for x, (attribute, axis) in enumerate(zip(domain.attributes, grid.axes, strict=True)):
+            ends[:, :, x] = attribute.in_cell_units(ends[:, :, x], axis)
+        return cls(low=ends[0], high=ends[1])
 
     @classmethod
     def stacked(cls, *parts: Edges) -> Edges:
         """The boxes of several, one after the other."""
         return cls(low=np.concatenate([p.low for p in parts]), high=np.concatenate([p.high for p in parts]))
+
+    def shares(self, x: int, places: NDArray[np.int64]) -> Floats:
+        """One row for each box: the share of the cells at these places on axis x that lies inside its range."""
+        low, high = self.low[:, x, None], self.high[:, x, None]
+        shares: Floats = np.clip(np.minimum(high, places + 1) - np.maximum(low, places), 0.0, 1.0)
+        return shares
 
     def power_sums(self, power: int) -> Floats:
         """For each box the sum over cells of (share of the cell inside)^power."""
@@ -130,21 +139,41 @@ class Edges:
         low, high = np.ceil(self.low), np.floor(self.high)
         return Edges(low=low, high=np.maximum(low, high))
 
-    def outer(self, cells_per_axis: int) -> Edges:
+    def outer(self, grid: Grid) -> Edges:
         """The smallest box of whole cells that holds each box with its upper ends.
 
         A row exactly at an upper end that is an edge between two cells lies in the cell above it. That cell is taken
         in: who writes 7..9 about whole numbers may mean 9 as well.
         """
-        low = np.minimum(np.floor(self.low), cells_per_axis - 1)
-        return Edges(low=low, high=np.minimum(np.floor(self.high) + 1, cells_per_axis))
+        cells = np.array(grid.shape)
+        low = np.minimum(np.floor(self.low), cells - 1)
+        return Edges(low=low, high=np.minimum(np.floor(self.high) + 1, cells))
 
-    def nearest(self, cells_per_axis: int) -> Edges:
+    def nearest(self, grid: Grid) -> Edges:
         """Each end at the nearest edge; a range whose ends meet there becomes the cell in which its middle lies."""
         low, high = np.floor(self.low + 0.5), np.floor(self.high + 0.5)
-        middle = np.minimum(np.floor((self.low + self.high) / 2), cells_per_axis - 1)
+        middle = np.minimum(np.floor((self.low + self.high) / 2), np.array(grid.shape) - 1)
         none = low == high
         return Edges(low=np.where(none, middle, low), high=np.where(none, middle + 1, high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedCounts:
+    """For each box its noisy count, bounds on the same count without noise, and the noise's standard deviation.
+
+    Cut cells count by the share that lies inside.
+    """
+
+    count: Floats
+    low: Floats
+    high: Floats
+    noise_sd: Floats
+
+    def parts(self, size: int) -> Iterator[BoundedCounts]:
+        """Consecutive parts of so many boxes each."""
+        for start in range(0, len(self.count), size):
+            part = slice(start, start + size)
+            yield BoundedCounts(self.count[part], self.low[part], self.high[part], self.noise_sd[part])
 
 
 def _names(domain: Domain) -> str:
@@ -153,24 +182,12 @@ def _names(domain: Domain) -> str:
 
 def _fault(attribute: Attribute, part: Range, lower: float, upper: float) -> str | None:
     """Why no value of the attribute lies in `part`, or in it and the ranges before it: from `lower` to `upper`."""
-    if not part.lower < part.upper:
-        return (
-            f"The range of {attribute.name} is empty: a range holds its lower end and not its upper end, so the lower "
-            "end must be the smaller one. For the single whole number 9 write 9..10."
-        )
-    if not lower < upper:
+    if fault := attribute.why_empty(part.lower, part.upper):
+        return fault
+    if attribute.why_empty(lower, upper):
         return f"The ranges of {attribute.name} have no value in common."
-    if upper <= attribute.lower or lower > attribute.upper:
-        bounds = f"{attribute.lower:.15g} to {attribute.upper:.15g}"
-        return f"The range of {attribute.name} lies outside its bounds, {bounds}. A range holds its lower end only."
-    return None
+    return attribute.why_outside(lower, upper)
 
 
 def _refused(i: int, boxes: tuple[Box, ...], fault: str) -> InvalidQuery:
     return InvalidQuery(fault if len(boxes) == 1 else f"Box {i + 1} of {len(boxes)}: {fault}")
-
-
-def _exact(ends: Floats) -> Floats:
-    """Ends that miss an edge by a rounding error only, put on it."""
-    nearest = np.round(ends)
-    return np.where(np.abs(ends - nearest) < 1e-9, nearest, ends)

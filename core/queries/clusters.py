@@ -15,9 +15,8 @@ from core.clustering.certainty import Merge, centre_intervals, certainty
 from core.clustering.kmeans import nearest
 from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
 from core.errors import InvalidQuery
-from core.intervals.listed import ListedCells
-from core.intervals.ratios import Ends
-from core.intervals.uncertainty import Floats, Interval, alpha_of, equal_radii
+from core.intervals.uncertainty import Floats, Interval, alpha_of
+from core.queries.tables import range_table
 from core.synopsis import Synopsis
 
 MAX_CLUSTERS = 256
@@ -73,31 +72,33 @@ def find_clusters(
     require_k(synopsis, k)
     alpha = alpha_of(level)
     placed, own, labels = _by_size(synopsis, place(synopsis, k, method, seed=seed, checkpoint=checkpoint))
-    known = certainty(synopsis, placed, seed=seed, checkpoint=checkpoint)
+    confidence = certainty(synopsis, placed, seed=seed, checkpoint=checkpoint)
     alphas = alpha, alpha / synopsis.domain.dimensions  # for boxes a union bound over the attributes
     alone, boxes = (
         [tuple(Interval(1.0 - each, *ends) for ends in centre) for centre in centres]
-        for each, centres in zip(alphas, centre_intervals(synopsis, placed, labels, known.errors, alphas), strict=True)
+        for each, centres in zip(
+            alphas, centre_intervals(synopsis, placed, labels, confidence.errors, alphas), strict=True
+        )
     )
     sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
-    reaches = _size_bounds(synopsis, sizes, np.bincount(labels, minlength=k), alpha)
+    least, most = range_table(synopsis).region_bounds(sizes, np.bincount(labels, minlength=k), alpha=alpha)
     clusters = tuple(
         Cluster(
             centre=tuple(own[i].tolist()),
             centre_intervals=alone[i],
             region=boxes[i],
             size=float(sizes[i]),
-            size_interval=Interval(level, *reaches[i]),
-            noise_probability=known.noise[i],
+            size_interval=Interval(level, float(least[i]), float(most[i])),
+            noise_probability=confidence.noise[i],
         )
         for i in range(k)
     )
     return Clusters(
         clusters=clusters,
         choice=placed.choice,
-        merges=known.merges,
+        merges=confidence.merges,
         inertia=placed.inertia,
-        stability=known.stability,
+        stability=confidence.stability,
         seed=seed,
         warnings=tuple(_warnings(synopsis, clusters)),
     )
@@ -163,43 +164,27 @@ def require_k(synopsis: Synopsis, k: int) -> None:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
 
 
-def _size_bounds(synopsis: Synopsis, sizes: Floats, cells: NDArray[np.int64], alpha: float) -> list[Ends]:
-    """For the rows in each region, from its noisy size and its number of cells; of a thresholded release, listed ones.
-
-    There a region's other cells are not known one by one. So the number is at least what the listed ones are certain
-    to hold, and at most all rows less what the listed cells of the others are certain to hold, as if each set had the
-    whole grid's chances of false cells: three statements, a third of the error each.
-    """
-    if synopsis.cells is None:
-        reach = equal_radii(synopsis.histogram_epsilon, cells, alpha=alpha)
-        return list(zip((sizes - reach).tolist(), (sizes + reach).tolist(), strict=True))
-    listed = ListedCells(synopsis)
-    sums = np.concatenate([sizes, synopsis.counts.sum() - sizes])
-    number = np.concatenate([cells, len(synopsis.counts) - cells]).astype(np.float64)
-    own, others = listed.certain(sums, number, alpha=alpha / 3).reshape(2, -1)
-    most = np.maximum(listed.most_rows(alpha / 3) - others, sizes)
-    return list(zip(own.tolist(), most.tolist(), strict=True))
-
-
 def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:
     k, planned = len(clusters), synopsis.clusters
-    found = []
+    warnings = []
     if not planned / 2 <= k <= 2 * planned:
-        found.append(f"The grid was planned for {planned} clusters; {k} may be too few or too many for its cells.")
-    if synopsis.cells is not None:
-        found.append(
+        warnings.append(f"The grid was planned for {planned} clusters; {k} may be too few or too many for its cells.")
+    if not synopsis.cells.complete:
+        warnings.append(
             "Only cells that reach the threshold are listed: centres are those of the listed rows, and their intervals "
             "allow for the others."
         )
         if not synopsis.size_epsilon:
-            found.append(
+            warnings.append(
                 "The size of this release was declared, not bought: nothing but the threshold bounds the rows that are "
                 "not listed, and the intervals are wide."
             )
     lost = sum(cluster.size_interval.low <= 0.0 for cluster in clusters)
     if lost:
-        found.append(f"{lost} of {k} clusters cannot be told from noise: their size may be zero.")
+        warnings.append(f"{lost} of {k} clusters cannot be told from noise: their size may be zero.")
     doubtful = sum((cluster.noise_probability or 0.0) > 0.5 for cluster in clusters)
     if doubtful:
-        found.append(f"{doubtful} of {k} clusters are more likely than not only noise: next to no rows may be there.")
-    return found
+        warnings.append(
+            f"{doubtful} of {k} clusters are more likely than not only noise: next to no rows may be there."
+        )
+    return warnings

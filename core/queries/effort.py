@@ -43,8 +43,8 @@ def effort_of_moments(synopsis: Synopsis) -> Effort:
 
 def effort_of_boxes(synopsis: Synopsis, boxes: int) -> Effort:
     """Range counts: from a table of sums, or, of a thresholded synopsis, from all listed cells."""
-    listed = 0 if synopsis.cells is None else len(synopsis.cells)
-    seconds = boxes * (_BOX + _BOX_AND_CELL * synopsis.grid.dimensions * listed)
+    visited = synopsis.cells.visited_by_a_box
+    seconds = boxes * (_BOX + _BOX_AND_CELL * synopsis.grid.dimensions * visited)
     return Effort(seconds, "Ask for fewer boxes at once.")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.intervals.uncertainty import Floats, Interval
-from core.queries.marginal import edges_of
 from core.synopsis import Synopsis
 
 
@@ -48,5 +47,10 @@ class Moments:
 
 def axis_centres(synopsis: Synopsis, x: int) -> Floats:
     """The cell centres of one attribute in its own units."""
-    edges = edges_of(synopsis.domain.attributes[x], synopsis.grid.cells_per_axis)
+    edges = synopsis.domain.attributes[x].edges(synopsis.grid.axes[x])
     return (edges[1:] + edges[:-1]) / 2
+
+
+def half_cell(synopsis: Synopsis, x: int) -> float:
+    """Half the width of a cell of one attribute in its own units: how far a row lies from its cell's centre at most."""
+    return synopsis.domain.attributes[x].width / synopsis.grid.axes[x].cells / 2

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.intervals.listed import ListedCells
 from core.intervals.uncertainty import Floats, Interval, alpha_of
-from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres
+from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, half_cell
 
 
 def listed_moments(listed: ListedCells, level: float) -> Moments:
@@ -43,7 +43,7 @@ def _attribute(listed: ListedCells, x: int, level: float) -> AttributeMoments:
         name=attribute.name,
         mean=_holding(mean, level, *_bounds(listed, x, centres, 0, alpha, ends=ends)),
         variance=_holding(_listed_mean(listed, x, spread, most), level, max(0.0, low - error**2), high),
-        discretisation=attribute.width / listed.synopsis.grid.cells_per_axis / 2,
+        discretisation=half_cell(listed.synopsis, x),
     )
 
 
@@ -92,8 +92,8 @@ def _pair(
     names = (first.name, second.name)
     covariance = Estimate(_covariance(listed, (first, second), axes), Interval(level, -most, most))
     scale = sqrt((first.variance.value or 0.0) * (second.variance.value or 0.0))
-    known = covariance.value is not None and scale > 0.0
-    value = float(np.clip((covariance.value or 0.0) / scale, -1.0, 1.0)) if known else None
+    has_value = covariance.value is not None and scale > 0.0
+    value = float(np.clip((covariance.value or 0.0) / scale, -1.0, 1.0)) if has_value else None
     return PairMoments(names=names, covariance=covariance, correlation=Estimate(value, Interval(level, -1.0, 1.0)))
 
 
@@ -103,7 +103,7 @@ def _covariance(
     if pair[0].mean.value is None or pair[1].mean.value is None:
         return None
     u, v = (
-        axis_centres(listed.synopsis, x)[listed.places[:, x]] - (found.mean.value or 0.0)
-        for x, found in zip(axes, pair, strict=True)
+        axis_centres(listed.synopsis, x)[listed.places[:, x]] - (attribute.mean.value or 0.0)
+        for x, attribute in zip(axes, pair, strict=True)
     )
     return float(listed.counts @ (u * v) / listed.counts.sum())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.axis import Axis
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidDomain, InvalidQuery
@@ -14,9 +17,56 @@ from core.intervals.listed import ListedCells
 from core.intervals.uncertainty import Floats, alpha_of, alpha_of_each, equal_radius
 from core.mechanisms.discrete_laplace import standard_deviation
 from core.queries.denoise import CountsKind, nonnegative
+from core.queries.tables import SummedArea, range_table
 from core.synopsis import Synopsis
 
 MAX_LISTED_MARGINAL = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Neighbouring cells of a grid taken together: `sizes[x]` on axis x. The last group of an axis may be smaller."""
+
+    grid: Grid
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, grid: Grid, most: int | None) -> Grouping:
+        """At most so many groups on each axis; None for one group per cell."""
+        return cls(grid, tuple(1 if most is None else -(-axis.cells // most) for axis in grid.axes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of groups on each axis."""
+        return tuple(len(starts) for starts in self.starts())
+
+    def starts(self) -> list[NDArray[np.int64]]:
+        """For each axis the first cell of every group."""
+        return [np.arange(0, axis.cells, size) for axis, size in zip(self.grid.axes, self.sizes, strict=True)]
+
+    def sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts of the grid's cells, added up by group; the last axis fastest."""
+        if all(size == 1 for size in self.sizes):
+            return counts
+        sums = counts.reshape(self.grid.shape)
+        for x, starts in enumerate(self.starts()):
+            sums = np.add.reduceat(sums, starts, axis=x)
+        return sums.ravel()
+
+    def cells_in_each(self) -> NDArray[np.int64]:
+        """How many cells of the grid each group has, the last axis fastest."""
+        cells = np.ones(1, dtype=np.int64)
+        for starts, axis in zip(self.starts(), self.grid.axes, strict=True):
+            cells = np.multiply.outer(cells, np.diff(np.append(starts, axis.cells))).ravel()
+        return cells
+
+    def group_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the group of each cell, from a row with the cell's place on every axis."""
+        groups = np.zeros(len(places), dtype=np.int64)
+        for x, (size, number) in enumerate(zip(self.sizes, self.shape, strict=True)):
+            groups = groups * number
+            groups += places[:, x] // size
+        return groups
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +77,12 @@ class Marginal:
     are for the raw counts, from the known noise at `level`. A thresholded synopsis has `bounds` in their place, which
     differ from cell to cell.
 
-    `group` neighbouring cells of an axis may be taken together; the last group may be smaller, and its noise less than
-    what is told.
+    Neighbouring cells of an axis may be taken together (`grouping`). The last group may be smaller, and its noise less
+    than `noise_sd`.
     """
 
     domain: Domain
-    grid: Grid
+    grouping: Grouping
     counts: Floats
     summed: int
     level: float
@@ -41,119 +91,107 @@ class Marginal:
     reach_all: float | None
     bounds: tuple[Floats, Floats] | None = None
     bounds_all: tuple[Floats, Floats] | None = None
-    group: int = 1
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of the named attributes, before cells were taken together."""
+        return self.grouping.grid
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells this histogram has on each axis."""
+        return self.grouping.shape
 
     @property
     def cells_per_axis(self) -> int:
-        """How many cells this histogram has on each axis."""
+        """How many cells this histogram has on each axis, of a uniform grid. Raises ValueError for any other."""
         return -(-self.grid.cells_per_axis // self.group)
+
+    @property
+    def group(self) -> int:
+        """How many neighbouring cells of a uniform grid are taken together on each axis."""
+        return self.grouping.sizes[0]
 
     def edges(self, attribute: Attribute) -> Floats:
         """The cell edges of one attribute in its own units."""
-        edges = edges_of(attribute, self.grid.cells_per_axis)
-        return np.append(edges[: -1 : self.group], edges[-1])
+        x = self.domain.attributes.index(attribute)
+        edges = attribute.edges(self.grid.axes[x])
+        return np.append(edges[: -1 : self.grouping.sizes[x]], edges[-1])
 
 
 def edges_of(attribute: Attribute, cells_per_axis: int) -> Floats:
     """m + 1 edges from the lower to the upper bound, both exact."""
-    return np.linspace(attribute.lower, attribute.upper, cells_per_axis + 1)
+    return attribute.edges(Axis(cells_per_axis))
 
 
 def marginal(
     synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts: CountsKind, cells: int | None = None
 ) -> Marginal:
     """The marginal histogram of some attributes, in the order asked for, with at most `cells` cells on each axis."""
-    alpha, domain = alpha_of(level), _selected(synopsis.domain, names)
-    grid = Grid(cells_per_axis=synopsis.grid.cells_per_axis, dimensions=domain.dimensions)
-    group = 1 if cells is None else -(-grid.cells_per_axis // cells)
-    if synopsis.cells is not None:
-        return _listed_marginal(ListedCells(synopsis), domain, grid, level, group)
-    raw = _grouped(raw_marginal(synopsis, names), grid, group)
-    summed = synopsis.grid.cell_count // grid.cell_count * group**grid.dimensions
+    alpha_of(level)  # refused before any work
+    domain = _selected(synopsis.domain, names)
+    grouping = Grouping.of(synopsis.grid.select(_axes(synopsis, names)), cells)
+    match range_table(synopsis):
+        case SummedArea():
+            return _dense_marginal(synopsis, domain, grouping, level, counts)
+        case ListedCells() as listed:
+            return _listed_marginal(listed, domain, grouping, level)
+        case table:
+            assert_never(table)
+
+
+def _dense_marginal(
+    synopsis: Synopsis, domain: Domain, grouping: Grouping, level: float, counts: CountsKind
+) -> Marginal:
+    """Sums over all other attributes: raw, or the nearest that are not negative."""
+    raw = grouping.sums(raw_marginal(synopsis, domain.names))
+    summed = synopsis.grid.cell_count // grouping.grid.cell_count * prod(grouping.sizes)
     epsilon = synopsis.histogram_epsilon
     return Marginal(
         domain=domain,
-        grid=grid,
+        grouping=grouping,
         counts=nonnegative(raw) if counts is CountsKind.NONNEGATIVE else raw.astype(np.float64),
         summed=summed,
         level=level,
         noise_sd=standard_deviation(epsilon) * summed**0.5,
-        reach=equal_radius(epsilon, summed, alpha=alpha),
+        reach=equal_radius(epsilon, summed, alpha=alpha_of(level)),
         # Marginal cells share no cell of the synopsis, so their noises are independent.
         reach_all=equal_radius(epsilon, summed, alpha=alpha_of_each(level, raw.size)),
-        group=group,
     )
 
 
-def _grouped(raw: NDArray[np.int64], grid: Grid, group: int) -> NDArray[np.int64]:
-    """Neighbouring cells added up, `group` on each axis."""
-    if group == 1:
-        return raw
-    starts = np.arange(0, grid.cells_per_axis, group)
-    found = raw.reshape((grid.cells_per_axis,) * grid.dimensions)
-    for axis in range(grid.dimensions):
-        found = np.add.reduceat(found, starts, axis=axis)
-    return found.ravel()
-
-
-def _listed_marginal(listed: ListedCells, domain: Domain, grid: Grid, level: float, group: int) -> Marginal:
+def _listed_marginal(listed: ListedCells, domain: Domain, grouping: Grouping, level: float) -> Marginal:
     """Sums of listed cells, none of them negative, with the bounds that a threshold leaves."""
-    sizes = _outer_power(np.diff(np.append(np.arange(0, grid.cells_per_axis, group), grid.cells_per_axis)), grid)
-    if sizes.size > MAX_LISTED_MARGINAL:
+    if prod(grouping.shape) > MAX_LISTED_MARGINAL:
         raise InvalidQuery(
             f"A marginal of a thresholded release has at most {MAX_LISTED_MARGINAL:,} cells; name fewer attributes, or "
             "take the synopsis as it is."
         )
-    rest = listed.synopsis.grid.cell_count // grid.cell_count
-    weighed = listed.weigh_groups(_groups(listed, domain.names, group), sizes.astype(np.float64) * rest)
+    rest = listed.synopsis.grid.cell_count // grouping.grid.cell_count
+    cells = grouping.cells_in_each().astype(np.float64) * rest
+    places = listed.places[:, _axes(listed.synopsis, domain.names)]
+    weighed = listed.weigh_groups(grouping.group_of(places), cells)
     return Marginal(
         domain=domain,
-        grid=grid,
+        grouping=grouping,
         counts=weighed.sums,
-        summed=rest * group**grid.dimensions,
+        summed=rest * prod(grouping.sizes),
         level=level,
         noise_sd=None,
         reach=None,
         reach_all=None,
         bounds=listed.bounds(weighed, alpha=alpha_of(level)),
-        bounds_all=listed.bounds(weighed, alpha=alpha_of(level) / sizes.size),
-        group=group,
+        bounds_all=listed.bounds(weighed, alpha=alpha_of(level) / cells.size),
     )
-
-
-def _outer_power(sizes: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
-    """How many cells of the finer grid each group of it has, the last axis fastest."""
-    found = np.ones(1, dtype=np.int64)
-    for _ in range(grid.dimensions):
-        found = np.multiply.outer(found, sizes).ravel()
-    return found
-
-
-def _groups(listed: ListedCells, names: tuple[str, ...], group: int) -> NDArray[np.int64]:
-    """The marginal cell of each listed cell."""
-    per_axis = -(-listed.synopsis.grid.cells_per_axis // group)
-    groups = np.zeros(len(listed.counts), dtype=np.int64)
-    for name in names:
-        groups = groups * per_axis
-        groups += listed.places[:, listed.synopsis.domain.names.index(name)] // group
-    return groups
 
 
 def raw_marginal(synopsis: Synopsis, names: tuple[str, ...]) -> NDArray[np.int64]:
     """The noisy counts summed over every attribute that is not named."""
-    if synopsis.cells is not None:
-        listed = ListedCells(synopsis)
-        count = synopsis.grid.cells_per_axis ** len(names)
-        cells = np.full(count, synopsis.grid.cell_count / count)
-        sums = listed.weigh_groups(_groups(listed, names, group=1), cells).sums
-        return np.rint(sums).astype(np.int64)
-    axes = [synopsis.domain.names.index(name) for name in names]
-    cells = synopsis.counts.reshape((synopsis.grid.cells_per_axis,) * synopsis.grid.dimensions)
-    others = tuple(axis for axis in range(synopsis.grid.dimensions) if axis not in axes)
-    summed = cells.sum(axis=others)
-    remaining = sorted(axes)
-    ordered: NDArray[np.int64] = np.transpose(summed, [remaining.index(axis) for axis in axes]).ravel()
-    return ordered
+    return synopsis.cells.marginal(_axes(synopsis, names))
+
+
+def _axes(synopsis: Synopsis, names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(synopsis.domain.names.index(name) for name in names)
 
 
 def _selected(domain: Domain, names: tuple[str, ...]) -> Domain:

@@ -23,16 +23,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import assert_never
 
 import numpy as np
 
 from core.intervals.listed import ListedCells
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
 from core.intervals.uncertainty import Floats, Interval, alpha_of
-from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres
+from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, half_cell
 from core.queries.listed_moments import listed_moments
 from core.queries.marginal import raw_marginal
 from core.queries.size import noisy_size, size_interval
+from core.queries.tables import SummedArea, range_table
 from core.synopsis import Synopsis
 
 # Shares of alpha: of each mean that squares or products are taken about, of a variance or covariance by itself, and of
@@ -53,8 +55,16 @@ class _Attribute:
 
 def moments(synopsis: Synopsis, *, level: float) -> Moments:
     """The moments of every attribute and pair of attributes. Each interval holds by itself at the level."""
-    if synopsis.cells is not None:
-        return listed_moments(ListedCells(synopsis), level)
+    match range_table(synopsis):
+        case SummedArea():
+            return _dense_moments(synopsis, level)
+        case ListedCells() as listed:
+            return listed_moments(listed, level)
+        case table:
+            assert_never(table)
+
+
+def _dense_moments(synopsis: Synopsis, level: float) -> Moments:
     alpha, dimensions = alpha_of(level), synopsis.domain.dimensions
     size = Estimate(noisy_size(synopsis).rows, size_interval(synopsis, level, alpha=alpha))
     attributes = [_attribute(synopsis, x, level, alpha) for x in range(dimensions)]
@@ -87,7 +97,7 @@ def _attribute(synopsis: Synopsis, x: int, level: float, alpha: float) -> _Attri
             name=attribute.name,
             mean=Estimate(_value(first), Interval(level, *own)),
             variance=Estimate(_value(squares[0]), Interval(level, *alone)),
-            discretisation=attribute.width / synopsis.grid.cells_per_axis / 2,
+            discretisation=half_cell(synopsis, x),
         ),
         centres=centres,
         middle=middle,
@@ -115,7 +125,7 @@ def _pair(synopsis: Synopsis, pair: tuple[_Attribute, _Attribute], level: float,
     value, each = _value(middle), [intervals(middle)]
     if each[0][0] != (-most, most):
         each += [intervals(about(mu, nu)) for mu in first.means for nu in second.means]
-    alone, together = (_union(some) for some in zip(*each, strict=True))
+    alone, together = (_union(at_alpha) for at_alpha in zip(*each, strict=True))
     covariance = Estimate(value, Interval(level, *alone))
     return PairMoments(names=names, covariance=covariance, correlation=_correlation(pair, value, together, level))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from core.errors import InvalidQuery
 from core.intervals.listed import ListedCells
 from core.intervals.uncertainty import STEPS, Floats, Interval, Rounding, Sums, alpha_of, by_steps, radii
 from core.queries.denoise import nonnegative
-from core.queries.marginal import edges_of, raw_marginal
+from core.queries.tables import SummedArea, range_table
 from core.synopsis import Synopsis
 
 
@@ -39,10 +40,10 @@ def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quanti
         )
     if not 0.0 <= q <= 1.0:
         raise InvalidQuery("A quantile's q lies between 0 and 1.")
-    m = synopsis.grid.cells_per_axis
-    edges = edges_of(synopsis.domain.attributes[synopsis.domain.names.index(name)], m)
-    counts = raw_marginal(synopsis, (name,))
-    low, high = _kept_cells(synopsis, name, counts, q, alpha_of(level))
+    x = synopsis.domain.names.index(name)
+    edges = synopsis.domain.attributes[x].edges(synopsis.grid.axes[x])
+    counts = synopsis.cells.marginal((x,))
+    low, high = _kept_cells(synopsis, x, counts, q, alpha_of(level))
     value, cell = _value(nonnegative(counts), edges, q)
     return Quantile(
         q=q,
@@ -52,12 +53,15 @@ def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quanti
     )
 
 
-def _kept_cells(synopsis: Synopsis, name: str, counts: np.ndarray, q: float, alpha: float) -> tuple[int, int]:
+def _kept_cells(synopsis: Synopsis, axis: int, counts: np.ndarray, q: float, alpha: float) -> tuple[int, int]:
     """The first and last cell that the noisy counts do not rule out."""
-    if synopsis.cells is None:
-        least, greatest = _statistic(synopsis, counts, q, alpha)
-    else:
-        least, greatest = _listed_statistic(ListedCells(synopsis), synopsis.domain.names.index(name), q, alpha)
+    match range_table(synopsis):
+        case SummedArea():
+            least, greatest = _statistic(synopsis, counts, q, alpha)
+        case ListedCells() as listed:
+            least, greatest = _listed_statistic(listed, axis, q, alpha)
+        case table:
+            assert_never(table)
     may_begin = least <= 0  # the quantile may lie at or above this edge
     may_end = greatest >= 0  # … at or below this edge
     may_begin[0] = may_end[-1] = True

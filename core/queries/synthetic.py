@@ -37,11 +37,11 @@ def synthetic_rows(
 def _blocks(
     synopsis: Synopsis, cumulative: NDArray[np.float64], count: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.float64]]:
-    grid, domain = synopsis.grid, synopsis.domain
+    grid, domain, cells_per_axis = synopsis.grid, synopsis.domain, np.array(synopsis.grid.shape)
     for start in range(0, count, BLOCK_ROWS):
         # Whole blocks are drawn and cut afterwards, so that the rows do not depend on how many are asked for.
         picked = np.searchsorted(cumulative, rng.random(BLOCK_ROWS) * cumulative[-1], side="right")
-        places = grid.places(picked if synopsis.cells is None else synopsis.cells[picked])
+        places = grid.places(synopsis.cells.numbers_at(picked))
         inside = rng.random((BLOCK_ROWS, grid.dimensions))
-        rows = domain.lower + (places + inside) / grid.cells_per_axis * domain.width
+        rows = domain.lower + (places + inside) / cells_per_axis * domain.width
         yield rows[: count - start]

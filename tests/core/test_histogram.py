@@ -15,8 +15,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from core.domain.axis import MAX_CELLS_PER_AXIS
 from core.domain.domain import Attribute, Domain
-from core.domain.grid import MAX_CELLS_PER_AXIS, Grid
+from core.domain.grid import Grid
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts, cell_indices, count
 from core.records import OutOfRange, Records, take_in
@@ -36,7 +37,7 @@ def histogram(values: NDArray[np.float64], domain: Domain, grid: Grid, mode: Out
 def cell_of(value: float, attribute: Attribute, m: int) -> int:
     """The interval in which core counts a value of a single attribute."""
     records = take_in(np.array([[value]]), Domain((attribute,)), OutOfRange.CLIP).records
-    return int(cell_indices(records, Grid(m, 1))[0])
+    return int(cell_indices(records, Grid.uniform(m, 1))[0])
 
 
 @given(st.data(), domains(), st.integers(1, 5), MODES)
@@ -44,7 +45,7 @@ def test_every_row_lands_in_exactly_one_cell(data: st.DataObject, domain: Domain
     """The counts are whole, not negative, and add up to the rows that were not dropped."""
     values = data.draw(batches(domain))
     intake = take_in(values, domain, mode)
-    grid = Grid(m, domain.dimensions)
+    grid = Grid.uniform(m, domain.dimensions)
     cells = count(intake.records, grid).cells
     assert cells.dtype == np.int64
     assert cells.shape == (grid.cell_count,)
@@ -128,14 +129,16 @@ def test_extreme_bounds_have_the_cells_of_ordinary_ones(lower: float, upper: flo
         (lower + shares * (upper - lower))[:, None], Domain((Attribute("x", lower, upper),)), OutOfRange.DROP
     )
     assert extreme.rows_dropped == 0
-    assert (cell_indices(extreme.records, Grid(m, 1)) == cell_indices(ordinary.records, Grid(m, 1))).all()
+    assert (
+        cell_indices(extreme.records, Grid.uniform(m, 1)) == cell_indices(ordinary.records, Grid.uniform(m, 1))
+    ).all()
 
 
 @given(st.data(), domains(2), st.integers(1, 6))
 def test_clipped_rows_are_counted_in_the_outer_cells(data: st.DataObject, domain: Domain, m: int) -> None:
     """Counts equal those of exact arithmetic on every row, away from edges that no double is on."""
     values = data.draw(batches(domain))
-    grid = Grid(m, domain.dimensions)
+    grid = Grid.uniform(m, domain.dimensions)
     expected = np.zeros((m,) * domain.dimensions, dtype=np.int64)
     for row in values[np.isfinite(values).all(axis=1)]:
         where = [position(float(v), a) * m % 1 for v, a in zip(row, domain.attributes, strict=True)]
@@ -153,7 +156,7 @@ def test_adding_any_one_row_changes_the_histogram_by_at_most_one(
     extra = data.draw(batches(domain, least=1, most=1))
     place = data.draw(st.integers(0, len(values)))
     more = np.concatenate([values[:place], extra, values[place:]])
-    grid = Grid(m, domain.dimensions)
+    grid = Grid.uniform(m, domain.dimensions)
     change = histogram(more, domain, grid, mode) - histogram(values, domain, grid, mode)
     kept = len(take_in(extra, domain, mode).records)
     assert (change >= 0).all()
@@ -173,7 +176,7 @@ def test_counts_of_batches_add_up_however_they_are_split(
     values = data.draw(batches(domain))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(values)), max_size=4)))
     parts = [values[start:end] for start, end in pairwise([0, *cuts, len(values)])]
-    grid = Grid(m, domain.dimensions)
+    grid = Grid.uniform(m, domain.dimensions)
     in_place, summed = Counts.zero(grid), Counts.zero(grid)
     for part in parts:
         records = take_in(part, domain, mode).records
@@ -189,7 +192,7 @@ def test_large_and_small_batches_are_counted_alike(m: int, d: int) -> None:
     """A batch larger than its grid and the same rows one at a time take different paths to the same counts."""
     rng = np.random.default_rng(m * 100 + d)
     fixed = rng.integers(0, 2**32, size=(2 * m**d + 1, d), dtype=np.uint64).astype(np.uint32)
-    grid = Grid(m, d)
+    grid = Grid.uniform(m, d)
     one_by_one = Counts.zero(grid)
     for row in fixed:
         one_by_one.add(Records(row[None, :]))
@@ -202,7 +205,7 @@ def test_large_and_small_batches_are_counted_alike(m: int, d: int) -> None:
 
 def test_cells_are_numbered_like_the_centres_of_the_grid() -> None:
     """A record at the centre of cell i is counted in cell i, the last attribute fastest."""
-    grid = Grid(5, 3)
+    grid = Grid.uniform(5, 3)
     domain = Domain(tuple(Attribute(name, -1, 1) for name in "abc"))
     records = take_in(grid.centres(), domain, OutOfRange.DROP).records
     assert cell_indices(records, grid).tolist() == list(range(125))
@@ -212,22 +215,22 @@ def test_the_largest_fixed_point_number_stays_in_the_last_cell() -> None:
     """The extremes 0 and 2^32 - 1 are in the first and the last cell of every grid, with no overflow."""
     ends = Records(np.array([[0], [2**32 - 1]], dtype=np.uint32))
     for m in (1, 2, 3, 1000, MAX_CELLS_PER_AXIS):
-        assert cell_indices(ends, Grid(m, 1)).tolist() == [0, m - 1]
+        assert cell_indices(ends, Grid.uniform(m, 1)).tolist() == [0, m - 1]
 
 
 def test_records_and_counts_of_different_grids_do_not_mix() -> None:
     """Other dimensions or another grid are refused, not broadcast."""
     records = take_in(np.array([[0.5, 0.5]]), UNIT, OutOfRange.CLIP).records
     with pytest.raises(InvalidRecords):
-        count(records, Grid(3, 3))
+        count(records, Grid.uniform(3, 3))
     with pytest.raises(InvalidRecords):
-        Counts.zero(Grid(2, 2)) + Counts.zero(Grid(4, 1))
+        Counts.zero(Grid.uniform(2, 2)) + Counts.zero(Grid.uniform(4, 1))
 
 
 def test_a_sum_of_counts_leaves_its_parts_alone() -> None:
     """Adding two Counts makes a third and changes neither."""
     records = take_in(np.array([[0.5, 0.5]]), UNIT, OutOfRange.CLIP).records
-    one, other = count(records, Grid(2, 2)), count(records, Grid(2, 2))
+    one, other = count(records, Grid.uniform(2, 2)), count(records, Grid.uniform(2, 2))
     total = one + other
     total.add(records)
     assert (one.cells.sum(), other.cells.sum(), total.cells.sum()) == (1, 1, 3)
@@ -235,7 +238,7 @@ def test_a_sum_of_counts_leaves_its_parts_alone() -> None:
 
 def test_counts_show_no_number() -> None:
     """repr, str and format of Counts are the same words for none and for 77,777 records."""
-    empty, full = Counts.zero(Grid(2, 2)), Counts(Grid(2, 2), np.full(4, 77777))
+    empty, full = Counts.zero(Grid.uniform(2, 2)), Counts(Grid.uniform(2, 2), np.full(4, 77777))
     for text in (repr, str, "{}".format, lambda counts: f"{[counts]}"):
         assert text(empty) == text(full)
 
@@ -246,7 +249,7 @@ def test_counts_show_no_number() -> None:
 )
 def test_counts_cannot_be_pickled_or_copied(leave: object) -> None:
     """Exact counts leave a release only with noise added."""
-    for private in (Counts.zero(Grid(2, 2)), [Counts.zero(Grid(2, 2))]):
+    for private in (Counts.zero(Grid.uniform(2, 2)), [Counts.zero(Grid.uniform(2, 2))]):
         if leave is copy.copy and isinstance(private, list):
             continue
         with pytest.raises(TypeError, match="private"):
@@ -265,7 +268,7 @@ def occupied(batches_of_rows: Iterable[Records], grid: Grid) -> tuple[list[int],
 @given(st.lists(batches(UNIT), max_size=4), st.integers(1, 6))
 def test_occupied_cells_are_those_of_the_whole_histogram(rows: list[NDArray[np.float64]], m: int) -> None:
     """In any batches, the cells that hold a row and their counts are what counting every cell gives."""
-    grid = Grid(m, 2)
+    grid = Grid.uniform(m, 2)
     taken = [take_in(values, UNIT, OutOfRange.CLIP).records for values in rows]
     whole = sum((count(records, grid).cells for records in taken), np.zeros(grid.cell_count, dtype=np.int64))
     assert occupied(taken, grid) == (np.flatnonzero(whole).tolist(), whole[whole > 0].tolist())
@@ -275,15 +278,15 @@ def test_merging_as_rows_come_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     """A grid of 10^16 cells in eight dimensions: the same cells whether batches are merged at once or at the end."""
     rng = np.random.default_rng(0)
     taken = [Records(rng.integers(0, 2**32, (500, 8), dtype=np.uint32) >> 28 << 28) for _ in range(6)]
-    at_the_end = occupied(taken, Grid(100, 8))
+    at_the_end = occupied(taken, Grid.uniform(100, 8))
     monkeypatch.setattr("core.histogram._MERGE_AT", 1)
-    assert occupied(taken, Grid(100, 8)) == at_the_end
+    assert occupied(taken, Grid.uniform(100, 8)) == at_the_end
     assert sum(at_the_end[1]) == 3000
 
 
 def test_occupied_counts_are_as_private_as_counts() -> None:
     """They show nothing and go nowhere."""
-    counts = OccupiedCounts(Grid(3, 2))
+    counts = OccupiedCounts(Grid.uniform(3, 2))
     counts.add(take_in(np.array([[0.77, 0.55]]), UNIT, OutOfRange.CLIP).records)
     assert repr(counts) == "OccupiedCounts(…)"
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):

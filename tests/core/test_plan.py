@@ -15,7 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.budget import Epsilon
-from core.domain.grid import MAX_CELLS_PER_AXIS, Grid
+from core.domain.axis import MAX_CELLS_PER_AXIS
+from core.domain.grid import Grid
 from core.errors import InvalidOrder, TooManyCells
 from core.mechanisms.survivors import least_threshold
 from core.plan import (
@@ -223,7 +224,7 @@ def test_a_declared_size_gives_the_grid_of_its_rule_or_says_how_many_cells_it_wa
     else:
         plan = make_plan(asked, max_cells=max_cells)
         threshold = expected_threshold(plan, max_cells)
-        assert plan == Plan(order=asked, size=N, wanted=wanted, grid=Grid(m, d), threshold=threshold)
+        assert plan == Plan(order=asked, size=N, wanted=wanted, grid=Grid.uniform(m, d), threshold=threshold)
         assert K <= plan.grid.cell_count <= max(max_cells, 10**18 * (d >= 4))
 
 
@@ -235,7 +236,7 @@ def test_a_grid_beyond_the_limit_is_refused_with_its_fields() -> None:
         make_plan(asked, max_cells=m**2 - 1)
     assert (refusal.value.wanted, refusal.value.allowed) == (m**2, (m - 1) ** 2)
     assert f"{m**2:,}" in str(refusal.value)
-    assert make_plan(asked, max_cells=m**2).grid == Grid(m, 2)
+    assert make_plan(asked, max_cells=m**2).grid == Grid.uniform(m, 2)
 
 
 @pytest.mark.parametrize("size", [DeclaredSize(2), EstimatedSize()])
@@ -296,7 +297,7 @@ def test_an_enormous_estimate_fills_the_limit_and_no_more() -> None:
     asked = order(d=2, epsilon="100", size=EstimatedSize())
     plan = make_plan(asked, max_cells=10_000, noisy_size=10**30)
     assert plan.size == MAX_SIZE
-    assert plan.grid == Grid(100, 2)
+    assert plan.grid == Grid.uniform(100, 2)
     assert plan == make_plan(asked, max_cells=10_000, noisy_size=MAX_SIZE)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.budget import Epsilon
+from core.cells import ThresholdedCells
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidEpsilon, InvalidRecords, InvalidSynopsis
@@ -44,7 +45,7 @@ def plan_for(
     """A plan for two attributes, on a grid of m per axis where one is given."""
     order = Order(dimensions=2, epsilon=Epsilon.parse(epsilon), clusters=2, size=size or DeclaredSize(500))
     plan = make_plan(order, max_cells=10**6, noisy_size=noisy)
-    return plan if m is None else Plan(order=order, size=plan.size, wanted=m, grid=Grid(m, 2))
+    return plan if m is None else Plan(order=order, size=plan.size, wanted=m, grid=Grid.uniform(m, 2))
 
 
 def publish(counts: Counts, plan: Plan, noise: NoiseSource | None = None, **changes: object) -> Synopsis:
@@ -64,7 +65,7 @@ def counts_of(values: NDArray[np.float64], plan: Plan) -> Counts:
     return count(take_in(values, DOMAIN, OutOfRange.CLIP).records, plan.grid)
 
 
-@pytest.mark.parametrize("grid", [Grid(4, 2), Grid(3, 1), Grid(9, 1), Grid(3, 3)])
+@pytest.mark.parametrize("grid", [Grid.uniform(4, 2), Grid.uniform(3, 1), Grid.uniform(9, 1), Grid.uniform(3, 3)])
 def test_counts_of_another_grid_are_refused(grid: Grid) -> None:
     """Only counts on the planned grid are released, even where another has as many cells."""
     with pytest.raises(InvalidRecords):
@@ -74,7 +75,7 @@ def test_counts_of_another_grid_are_refused(grid: Grid) -> None:
 def test_a_domain_of_other_dimensions_is_refused() -> None:
     """The domain that is published has one attribute for each axis of the grid."""
     with pytest.raises(InvalidSynopsis):
-        publish(Counts.zero(Grid(3, 2)), plan_for("1", m=3), domain=Domain((Attribute("x", 0, 1),)))
+        publish(Counts.zero(Grid.uniform(3, 2)), plan_for("1", m=3), domain=Domain((Attribute("x", 0, 1),)))
 
 
 def test_at_epsilon_100_the_counts_come_out_as_they_went_in() -> None:
@@ -147,7 +148,7 @@ def test_provenance_is_that_of_the_order() -> None:
     assert (synopsis.size, synopsis.size_declared) == (1, False)
     assert (synopsis.dataset, synopsis.release, synopsis.out_of_range) == ("clinic", "r1", OutOfRange.DROP)
     assert (synopsis.grid, synopsis.domain) == (plan.grid, DOMAIN)
-    assert publish(Counts.zero(Grid(3, 2)), plan_for("1", m=3)).size_declared
+    assert publish(Counts.zero(Grid.uniform(3, 2)), plan_for("1", m=3)).size_declared
 
 
 def test_cells_get_the_rest_of_the_epsilon_and_the_size_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,15 +212,15 @@ def test_noise_has_no_default_and_no_seed() -> None:
 def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
     """At epsilon 100 the listed cells are those with that many rows, on a grid that nobody could noise cell by cell."""
     order = Order(dimensions=8, epsilon=Epsilon.parse("100"), clusters=2, size=DeclaredSize(500))
-    plan = Plan(order=order, size=500, wanted=100, grid=Grid(100, 8), threshold=7)
+    plan = Plan(order=order, size=500, wanted=100, grid=Grid.uniform(100, 8), threshold=7)
     domain = Domain(tuple(Attribute(f"x{i}", 0, 1) for i in range(8)))
     rows = np.repeat(np.array([[0.005] * 8, [0.995] * 8, [0.505] * 8]), [6, 7, 20], axis=0)
     counts = OccupiedCounts(plan.grid)
     counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
     found = publish(counts, plan, domain=domain)
     assert found.threshold == 7
-    assert found.cells is not None
-    assert found.grid.places(found.cells).tolist() == [[50] * 8, [99] * 8]
+    assert isinstance(found.cells, ThresholdedCells)
+    assert found.grid.places(found.cells.numbers).tolist() == [[50] * 8, [99] * 8]
     assert found.counts.tolist() == [20, 7]
 
 

@@ -6,14 +6,18 @@ import dataclasses
 import json
 from hashlib import sha256
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from core.budget import Epsilon
 from core.canonical import canonical_json
+from core.cells import DenseCells, ThresholdedCells
+from core.domain.axis import Axis
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidSynopsis
@@ -45,7 +49,7 @@ def small(**changes: object) -> Synopsis:
         "dataset": "clinic",
         "release": "r1",
         "domain": Domain((Attribute("age", -0.0, 120), Attribute("bär", -1.5, 1e300))),
-        "grid": Grid(2, 2),
+        "cells": DenseCells(Grid.uniform(2, 2), np.array([0, -1, 256, -(2**63)])),
         "epsilon": Epsilon.parse("0.50"),
         "size_epsilon": Epsilon.parse("0.025"),
         "clusters": 3,
@@ -53,7 +57,6 @@ def small(**changes: object) -> Synopsis:
         "out_of_range": OutOfRange.CLIP,
         "size": 1000,
         "size_declared": False,
-        "counts": np.array([0, -1, 256, -(2**63)]),
     }
     return Synopsis(**{**fields, **changes})  # type: ignore[arg-type]
 
@@ -62,14 +65,14 @@ def small(**changes: object) -> Synopsis:
 def synopses(draw: st.DrawFn) -> Synopsis:
     """Any synopsis of up to 27 cells."""
     domain = draw(domains())
-    grid = Grid(draw(st.integers(1, 3)), domain.dimensions)
+    grid = Grid.uniform(draw(st.integers(1, 3)), domain.dimensions)
     epsilon = draw(epsilons(least=2))
     declared = draw(st.booleans())
     return Synopsis(
         dataset=draw(st.text()),
         release=draw(st.text()),
         domain=domain,
-        grid=grid,
+        cells=DenseCells(grid, draw(noisy_counts(grid.cell_count))),
         epsilon=epsilon,
         size_epsilon=Epsilon(0 if declared else draw(st.integers(1, epsilon.nano - 1))),
         clusters=draw(st.integers(1, 10**6)),
@@ -77,14 +80,14 @@ def synopses(draw: st.DrawFn) -> Synopsis:
         out_of_range=draw(st.sampled_from(OutOfRange)),
         size=draw(st.integers(1, MAX_SIZE)),
         size_declared=declared,
-        counts=draw(noisy_counts(grid.cell_count)),
     )
 
 
 def fields_of(synopsis: Synopsis) -> dict[str, object]:
-    """All fields, with the counts as a list, so that they can be compared."""
+    """All fields, with the cells as their grid and a list of counts, so that they can be compared."""
     names = [field.name for field in dataclasses.fields(synopsis)]
-    return {**{name: getattr(synopsis, name) for name in names}, "counts": synopsis.counts.tolist()}
+    cells = (type(synopsis.cells), synopsis.grid, synopsis.counts.tolist(), synopsis.threshold)
+    return {**{name: getattr(synopsis, name) for name in names}, "cells": cells}
 
 
 @given(synopses())
@@ -119,8 +122,8 @@ def test_bytes_and_digest_have_a_known_answer() -> None:
         {"out_of_range": OutOfRange.DROP},
         {"size": 1001},
         {"size_declared": True},
-        {"counts": np.array([0, -1, 257, -(2**63)])},
-        {"counts": np.array([-1, 0, 256, -(2**63)])},
+        {"cells": DenseCells(Grid.uniform(2, 2), np.array([0, -1, 257, -(2**63)]))},
+        {"cells": DenseCells(Grid.uniform(2, 2), np.array([-1, 0, 256, -(2**63)]))},
     ],
 )
 def test_the_digest_covers_every_field(change: dict[str, object]) -> None:
@@ -216,7 +219,7 @@ def test_another_version_of_the_format_is_refused() -> None:
 def test_the_counts_do_not_change() -> None:
     """The array is read-only, and a copy: writing to the one it came from does nothing."""
     source = np.array([1, 2, 3, 4])
-    synopsis = small(counts=source)
+    synopsis = small(cells=DenseCells(Grid.uniform(2, 2), source))
     digest = synopsis.digest
     source[:] = 0
     assert synopsis.counts.tolist() == [1, 2, 3, 4]
@@ -224,7 +227,7 @@ def test_the_counts_do_not_change() -> None:
     with pytest.raises(ValueError, match="read-only"):
         synopsis.counts[0] = 5
     with pytest.raises(ValueError, match="read-only"):
-        synopsis.counts += 1  # type: ignore[misc]
+        synopsis.cells.counts += 1
 
 
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Synopsis)])
@@ -235,21 +238,26 @@ def test_no_field_can_be_set(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    "counts",
     [
-        {"counts": np.zeros(3, dtype=np.int64)},
-        {"counts": np.zeros((2, 2), dtype=np.int64)},
-        {"counts": np.zeros(4, dtype=np.float64)},
-        {"counts": np.zeros(4, dtype=np.int32)},
-        {"counts": np.zeros(4, dtype=np.uint64)},
-        {"grid": Grid(4, 1)},
-        {"grid": Grid(3, 2)},
+        np.zeros(3, dtype=np.int64),
+        np.zeros((2, 2), dtype=np.int64),
+        np.zeros(4, dtype=np.float64),
+        np.zeros(4, dtype=np.int32),
+        np.zeros(4, dtype=np.uint64),
+        np.zeros(9, dtype=np.int64),
     ],
 )
-def test_counts_that_do_not_fit_the_grid_are_refused(change: dict[str, object]) -> None:
-    """One signed 64-bit integer for each cell, on a grid of the domain's dimensions."""
+def test_counts_that_do_not_fit_the_grid_are_refused(counts: NDArray[np.generic]) -> None:
+    """One signed 64-bit integer for each cell."""
     with pytest.raises(InvalidSynopsis):
-        small(**change)
+        DenseCells(Grid.uniform(2, 2), counts)  # type: ignore[arg-type]
+
+
+def test_the_grid_has_an_axis_for_each_attribute() -> None:
+    """Cells of a grid of other dimensions than the domain's are refused."""
+    with pytest.raises(InvalidSynopsis):
+        small(cells=DenseCells(Grid.uniform(4, 1), np.zeros(4, dtype=np.int64)))
 
 
 def test_the_header_holds_public_numbers_only() -> None:
@@ -291,7 +299,7 @@ def test_a_header_of_the_wrong_kind_is_refused(name: str) -> None:
         dataset="d",
         release="r",
         domain=Domain((Attribute("x", 0, 1),)),
-        grid=Grid(2, 1),
+        cells=DenseCells(Grid.uniform(2, 1), np.array([1, -2])),
         epsilon=Epsilon.parse("1"),
         size_epsilon=Epsilon(0),
         clusters=1,
@@ -299,7 +307,6 @@ def test_a_header_of_the_wrong_kind_is_refused(name: str) -> None:
         out_of_range=OutOfRange.CLIP,
         size=100,
         size_declared=True,
-        counts=np.array([1, -2]),
     )
     old, new = WRONG_HEADERS[name]
     data = synopsis.to_bytes()
@@ -314,16 +321,14 @@ def test_counts_cannot_be_reopened_for_writing() -> None:
         small().counts.flags.writeable = True
 
 
-def listed(**changes: object) -> Synopsis:
+GRID = Grid.uniform(10**4, 4)
+NUMBERS, COUNTS = np.array([0, 5, 10**16 - 1]), np.array([30, 31, 1000])
+
+
+def listed(numbers: NDArray[np.int64] = NUMBERS, counts: NDArray[np.int64] = COUNTS, threshold: int = 30) -> Synopsis:
     """A thresholded synopsis of four attributes."""
-    fields: dict[str, object] = {
-        "domain": Domain(tuple(Attribute(name, 0, 1) for name in "abcd")),
-        "grid": Grid(10**4, 4),
-        "threshold": 30,
-        "cells": np.array([0, 5, 10**16 - 1]),
-        "counts": np.array([30, 31, 1000]),
-    }
-    return small(**{**fields, **changes})
+    domain = Domain(tuple(Attribute(name, 0, 1) for name in "abcd"))
+    return small(domain=domain, cells=ThresholdedCells(GRID, numbers, counts, threshold))
 
 
 def test_listed_cells_go_there_and_back() -> None:
@@ -333,35 +338,58 @@ def test_listed_cells_go_there_and_back() -> None:
     again = Synopsis.from_bytes(data)
     assert again.to_bytes() == data
     assert again.threshold == 30
-    assert again.cells is not None
-    assert (again.cells.tolist(), again.counts.tolist()) == ([0, 5, 10**16 - 1], [30, 31, 1000])
+    assert isinstance(again.cells, ThresholdedCells)
+    assert (again.cells.numbers.tolist(), again.counts.tolist()) == ([0, 5, 10**16 - 1], [30, 31, 1000])
     with pytest.raises(ValueError, match="read-only"):
-        again.cells[0] = 1
+        again.cells.numbers[0] = 1
 
 
 def test_nothing_listed_is_a_synopsis_too() -> None:
     """No cell may have reached the threshold."""
-    none = listed(cells=np.array([], dtype=np.int64), counts=np.array([], dtype=np.int64))
+    nothing = np.array([], dtype=np.int64)
+    none = listed(nothing, nothing)
     assert Synopsis.from_bytes(none.to_bytes()).to_bytes() == none.to_bytes()
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("numbers", "counts", "threshold"),
     [
-        {"cells": np.array([5, 0, 7])},
-        {"cells": np.array([0, 5, 5])},
-        {"cells": np.array([-1, 5, 7])},
-        {"cells": np.array([0, 5, 10**16])},
-        {"cells": np.array([2**62, -(2**62), 7])},
-        {"cells": np.array([0, 5])},
-        {"cells": np.array([0.0, 5.0, 7.0])},
-        {"cells": None},
-        {"threshold": None},
-        {"threshold": 31},
-        {"threshold": 0, "counts": np.array([0, 0, 0])},
+        (np.array([5, 0, 7]), COUNTS, 30),
+        (np.array([0, 5, 5]), COUNTS, 30),
+        (np.array([-1, 5, 7]), COUNTS, 30),
+        (np.array([0, 5, 10**16]), COUNTS, 30),
+        (np.array([2**62, -(2**62), 7]), COUNTS, 30),
+        (np.array([0, 5]), COUNTS, 30),
+        (np.array([0.0, 5.0, 7.0]), COUNTS, 30),
+        (np.array([[0], [5], [7]]), COUNTS, 30),
+        (NUMBERS, COUNTS, 31),
+        (NUMBERS, np.array([0, 0, 0]), 0),
     ],
 )
-def test_lists_that_no_threshold_leaves_are_refused(changes: dict[str, object]) -> None:
+def test_lists_that_no_threshold_leaves_are_refused(
+    numbers: NDArray[np.int64], counts: NDArray[np.int64], threshold: int
+) -> None:
     """Cells ascend and lie on the grid, each has one count, and none is below the threshold."""
     with pytest.raises(InvalidSynopsis):
-        listed(**changes)
+        listed(numbers, counts, threshold)
+
+
+FORMAT_1 = Path(__file__).parent / "format_1"
+DIGESTS = json.loads((FORMAT_1 / "digests.json").read_text())
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_synopses_that_were_stored_before_cells_had_classes_keep_their_bytes_and_digests(name: str) -> None:
+    """Dense and thresholded synopses of format 1, stored when it was the only one, load as they did."""
+    data = (FORMAT_1 / name).read_bytes()
+    synopsis = Synopsis.from_bytes(data)
+    assert synopsis.to_bytes() == data
+    assert synopsis.digest == DIGESTS[name]
+    assert type(synopsis.cells) is (DenseCells if name.startswith("dense") else ThresholdedCells)
+
+
+def test_format_1_has_no_room_for_axes_that_differ() -> None:
+    """It names one number of cells for all axes; nothing else is written in its place."""
+    uneven = small(cells=DenseCells(Grid((Axis(1), Axis(4))), np.zeros(4, dtype=np.int64)))
+    with pytest.raises(ValueError, match="not uniform: 1 x 4 cells"):
+        uneven.to_bytes()

@@ -47,7 +47,7 @@ def epsilon_lower_bound(likely: int, unlikely: int, trials: int) -> float:
 def released(count: int, epsilon: str, m: int, d: int) -> np.ndarray:
     """The noisy counts of a release in which every cell holds `count` records."""
     order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=1, size=DeclaredSize(1000))
-    grid = Grid(m, d)
+    grid = Grid.uniform(m, d)
     synopsis = release(
         Counts(grid, np.full(grid.cell_count, count)),
         Plan(order=order, size=1000, wanted=m, grid=grid),

@@ -119,7 +119,7 @@ def _synopsis_json(level: float) -> Callable[[Prepared, Checkpoint], Mapping[str
             "rule": found.rule.value,
             "out_of_range": found.out_of_range.value,
             "threshold": found.threshold,
-            "cells": found.cells,
+            "cells": found.cells.listed,
             "counts": found.counts,
             "noise_sd": standard_deviation(found.histogram_epsilon),
             "reach": _reach(found, level),
@@ -132,5 +132,5 @@ def _reach(synopsis: Synopsis, level: float) -> Mapping[str, float]:
     """How far one cell is off, and all of them; a listed cell was chosen for its noise, so for it only the latter."""
     epsilon, cells = synopsis.histogram_epsilon, synopsis.grid.cell_count
     together = tail_radius(epsilon, probability=alpha_of_each(level, cells))
-    each = tail_radius(epsilon, probability=alpha_of(level)) if synopsis.cells is None else together
+    each = tail_radius(epsilon, probability=alpha_of(level)) if synopsis.cells.complete else together
     return {"level": level, "each": each, "all": together}

@@ -125,7 +125,7 @@ class DatasetReply(BaseModel):
             name=dataset.name,
             description=dataset.description,
             state="closed" if dataset.closed else "open",
-            attributes=[AttributeReply(name=a.name, lower=a.lower, upper=a.upper) for a in dataset.domain.attributes],
+            attributes=[AttributeReply(**attribute.described()) for attribute in dataset.domain.attributes],
             budget=BudgetReply.of(dataset.budget),
             releases=[ReleaseSummary.of(key, value) for key, value in dataset.releases.items()],
         )

@@ -29,6 +29,7 @@ from app.settings.settings import Settings
 from app.storage.tables import metadata
 from core.budget import Epsilon
 from core.canonical import canonical_json
+from core.cells import DenseCells
 from core.synopsis import Synopsis
 from tests.support.browser.visitors import visitor
 from tests.support.databases.books import without_triggers
@@ -108,12 +109,12 @@ def test_a_synopsis_that_is_not_the_published_one_fails_the_verification(sqlite_
     assert outcome(sqlite_api)["valid"]
     with sqlite_api.service.database.read_only() as tx:
         bodies = {row.release: row.body for row in tx.execute(text("SELECT release, body FROM synopses"))}
-    counts = Synopsis.from_bytes(zlib.decompress(bodies[first])).counts
+    synopsis = Synopsis.from_bytes(zlib.decompress(bodies[first]))
     put: dict[str, Any] = {
         "swapped": bodies[second],
         "garbage": b"garbage",
         "no bytes": 10**15,
-        "counts edited": other_bytes(bodies[first], counts=counts + 1),
+        "counts edited": other_bytes(bodies[first], cells=DenseCells(synopsis.grid, synopsis.counts + 1)),
     }
     if damage == "deleted":
         tampered(sqlite_api, "DELETE FROM synopses WHERE release = :release", release=first)

@@ -18,6 +18,7 @@ from app.settings.settings import Settings
 from app.storage.database import Database, alembic_config
 from core.budget import Epsilon
 from core.canonical import canonical_json
+from core.cells import DenseCells
 from core.domain.grid import Grid
 from core.ledger.entry import EMPTY, Head, LedgerEntry
 from core.ledger.kinds import Kind
@@ -46,7 +47,7 @@ def synopsis() -> Synopsis:
         dataset="a",
         release="r1",
         domain=DOMAIN,
-        grid=Grid(dimensions=2, cells_per_axis=2),
+        cells=DenseCells(Grid.uniform(2, 2), np.array([20, 1, -3, 0], dtype=np.int64)),
         epsilon=Epsilon.parse("0.1"),
         size_epsilon=Epsilon(0),
         clusters=2,
@@ -54,7 +55,6 @@ def synopsis() -> Synopsis:
         out_of_range=OutOfRange.CLIP,
         size=20,
         size_declared=True,
-        counts=np.array([20, 1, -3, 0], dtype=np.int64),
     )
 
 

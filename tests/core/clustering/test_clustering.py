@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.cells import DenseCells
 from core.clustering.methods import Method, block_means, block_numbers, choose, place
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
@@ -27,7 +28,7 @@ def with_grid(m: int, d: int) -> Synopsis:
     """A synopsis of m^d cells with a few rows in each."""
     domain = Domain(tuple(Attribute(f"x{axis}", 0, 1) for axis in range(d)))
     counts = np.random.default_rng(0).integers(-3, 9, m**d)
-    return replace(synopsis_of(groups(), 2), domain=domain, grid=Grid(m, d), counts=counts, size=3 * m**d)
+    return replace(synopsis_of(groups(), 2), domain=domain, cells=DenseCells(Grid.uniform(m, d), counts), size=3 * m**d)
 
 
 @pytest.mark.parametrize("method", Method)
@@ -56,7 +57,7 @@ def test_many_dimensions_are_clustered_by_the_cells_that_stand_out() -> None:
     synopsis = with_grid(4, 6)
     counts = np.zeros(4**6, dtype=np.int64)
     counts[[0, -1]] = 4000
-    release = shaken(replace(synopsis, counts=counts, size=8000), "0.2")
+    release = shaken(replace(synopsis, cells=DenseCells(synopsis.grid, counts), size=8000), "0.2")
     found = find_clusters(release, 2, level=LEVEL, seed=0)
     assert found.choice.method is Method.THRESHOLDED
     assert "four attributes" in found.choice.reason
@@ -159,8 +160,7 @@ def test_clusters_that_merge_are_named() -> None:
 def thresholded(values: np.ndarray, m: int, epsilon: str, threshold: int, seed: int = 0) -> Synopsis:
     """Noise for every cell, then only those that reach the threshold."""
     whole = shaken(synopsis_of(values, m), epsilon, seed)
-    cells = np.flatnonzero(whole.counts >= threshold)
-    return replace(whole, threshold=threshold, cells=cells, counts=whole.counts[cells])
+    return replace(whole, cells=DenseCells(whole.grid, whole.counts).reaching(threshold))
 
 
 @pytest.mark.parametrize("method", Method)
@@ -228,7 +228,7 @@ def test_centres_lie_inside_their_intervals(method: Method, seed: int) -> None:
     places = np.clip((values / 10 * m).astype(int), 0, m - 1)
     counts = np.bincount(np.ravel_multi_index(tuple(places.T), (m,) * d), minlength=m**d)
     domain = Domain(tuple(Attribute(f"x{axis}", 0, 10) for axis in range(d)))
-    exact = replace(with_grid(m, d), domain=domain, counts=counts, size=20_000)
+    exact = replace(with_grid(m, d), domain=domain, cells=DenseCells(Grid.uniform(m, d), counts), size=20_000)
     for cluster in find_clusters(shaken(exact, "1", seed), 3, level=LEVEL, seed=0, method=method).clusters:
         for intervals in (cluster.centre_intervals, cluster.region):
             for centre, interval in zip(cluster.centre, intervals, strict=True):

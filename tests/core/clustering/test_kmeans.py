@@ -26,7 +26,7 @@ from core.clustering.kmeans import kmeans
 from core.randomness import seeded
 
 process = psutil.Process()
-points = Grid(30, 2).centres()
+points = Grid.uniform(30, 2).centres()
 weights = seeded(0).random(len(points))
 before = process.num_threads()
 during = []
@@ -40,7 +40,7 @@ print(before, max(during))
 def noisy_grid(m: int, d: int, k: int, seed: int) -> tuple[Floats, Floats]:
     """Cell centres and clipped noisy counts of 5,000 points around k centres: what a synopsis looks like."""
     rng = np.random.default_rng(seed)
-    grid = Grid(m, d)
+    grid = Grid.uniform(m, d)
     centres = rng.uniform(-0.8, 0.8, (k, d))
     rows = np.clip(centres[rng.integers(k, size=5000)] + rng.normal(0, 0.15, (5000, d)), -1, 1)
     counts, _ = np.histogramdd(rows, bins=[grid.edges()] * d)

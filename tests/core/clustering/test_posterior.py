@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from core.cells import DenseCells
 from core.clustering.likelihood import CellLikelihood, between, cell_likelihood
 from core.clustering.posterior import by_cell, fine_grid, posterior
 from core.clustering.sampler import Tempering, axis_masses, products
@@ -43,7 +44,7 @@ def test_large_counts_make_no_large_tables() -> None:
 
 def test_a_component_has_its_mass_in_the_cells_around_it() -> None:
     """Products of the axes' masses add up to one and have the mean of the normal law where it is well inside."""
-    grid = Grid(40, 2)
+    grid = Grid.uniform(40, 2)
     masses = products(axis_masses(np.array([[0.1, -0.3]]), np.array([[0.1, 0.15]]), grid.edges()))[0]
     assert masses.sum() == pytest.approx(1)
     assert masses @ grid.centres() == pytest.approx([0.1, -0.3], abs=1e-4)
@@ -51,7 +52,7 @@ def test_a_component_has_its_mass_in_the_cells_around_it() -> None:
 
 def test_without_data_the_sampler_gives_back_its_prior() -> None:
     """A likelihood that says nothing leaves Gamma amounts, an exponential background, centres clear of the faces."""
-    grid, size, k = Grid(3, 2), 300.0, 3
+    grid, size, k = Grid.uniform(3, 2), 300.0, 3
     nothing = np.zeros((9, 5))
     flat = CellLikelihood(unit=1, log=nothing, mean=nothing, variance=nothing)
     counts = np.arange(9.0)  # relocation prefers the last cells, and its Hastings factor takes that back
@@ -101,7 +102,7 @@ def test_the_same_generator_gives_the_same_posterior() -> None:
 @pytest.mark.parametrize(("m", "d"), [(2, 1), (2, 2), (3, 3), (13, 2), (5, 4)])
 def test_parts_of_cells_lie_in_their_cells(m: int, d: int) -> None:
     """Grouped by cell, the centres of the fine grid are around the centre of their own cell."""
-    grid = Grid(m, d)
+    grid = Grid.uniform(m, d)
     fine = fine_grid(grid)
     for axis in range(d):
         places = by_cell(fine.centres()[None, :, axis], grid)[0]
@@ -123,7 +124,7 @@ def test_samples_scatter_as_much_as_the_noise_leaves_open() -> None:
 def test_hopeless_synopses_are_served() -> None:
     """All counts negative, one component, or more components than rows: finite weights, none negative."""
     exact = synopsis_of(gaussian_rows(10), 4)
-    for release in (replace(exact, counts=np.full(16, -5)), shaken(exact, "0.01")):
+    for release in (replace(exact, cells=DenseCells(exact.grid, np.full(16, -5))), shaken(exact, "0.01")):
         for k in (1, 12):
             weights = posterior(release, k, rng=seeded(0)).weights
             assert np.isfinite(weights).all()

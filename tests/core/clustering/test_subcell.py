@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.cells import DenseCells
 from core.clustering import subcell
 from core.clustering.methods import cells_of, labels_of
 from core.clustering.subcell import within_cells
@@ -17,7 +18,7 @@ from core.records import OutOfRange, take_in
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import rows, shaken, synopsis_of
 
-GRID = Grid(5, 4)
+GRID = Grid.uniform(5, 4)
 CENTRES = np.array([[-0.68, 0.1, 0.55, -0.33], [0.29, -0.45, -0.66, 0.7]])
 
 
@@ -25,17 +26,16 @@ def synopsis_around(centres: np.ndarray, deviation: float, epsilon: str = "1") -
     """20,000 rows around each of some centres, released."""
     rng = np.random.default_rng(0)
     d = centres.shape[1]
-    domain, grid = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d))), Grid(GRID.cells_per_axis, d)
+    domain, grid = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d))), Grid.uniform(GRID.cells_per_axis, d)
     values = np.concatenate([centre + rng.normal(0, deviation, (20_000, d)) for centre in centres])
     counts = count(take_in(values, domain, OutOfRange.CLIP).records, grid)
-    exact = replace(synopsis_of(rows(10), 2), domain=domain, grid=grid, counts=counts.cells, size=len(values))
+    exact = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(grid, counts.cells), size=len(values))
     return shaken(exact, epsilon)
 
 
 def listed(synopsis: Synopsis, threshold: int) -> Synopsis:
     """What a threshold leaves of a release."""
-    cells = np.flatnonzero(synopsis.counts >= threshold)
-    return replace(synopsis, cells=cells, counts=synopsis.counts[cells], threshold=threshold)
+    return replace(synopsis, cells=DenseCells(synopsis.grid, synopsis.counts).reaching(threshold))
 
 
 def gridded(synopsis: Synopsis, centres: np.ndarray = CENTRES) -> np.ndarray:
@@ -111,6 +111,6 @@ def test_a_cluster_that_spills_nowhere_stays_in_the_middle_of_its_cell() -> None
 
 def test_noise_alone_moves_nothing() -> None:
     """Without rows there is nothing to tell, and centres stay."""
-    empty = replace(synopsis_around(CENTRES, 0.07), counts=np.zeros(GRID.cell_count, dtype=np.int64))
+    empty = replace(synopsis_around(CENTRES, 0.07), cells=DenseCells(GRID, np.zeros(GRID.cell_count, dtype=np.int64)))
     start = gridded(synopsis_around(CENTRES, 0.07))
     assert (within_cells(empty, start, labels_of(GRID.centres(), start)) == start).all()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.axis import MAX_CELLS_PER_AXIS
 from core.domain.domain import Attribute, Domain
-from core.domain.grid import MAX_CELLS_PER_AXIS
 from core.errors import InvalidDomain
 from tests.core.strategies import attributes, domains
 

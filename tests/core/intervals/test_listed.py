@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.budget import NOTHING, Epsilon
+from core.cells import DenseCells, ThresholdedCells
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
@@ -29,7 +30,7 @@ from core.synopsis import Synopsis
 from tests.core.queries.worlds import LEVEL, least_hits
 
 M = 8
-GRID = Grid(M, 4)
+GRID = Grid.uniform(M, 4)
 DOMAIN = Domain(tuple(Attribute(name, 0, M) for name in "abcd"))
 DRAWS = 200
 BOXES: tuple[Box, ...] = (
@@ -101,7 +102,7 @@ def listed_synopsis(
         dataset="d",
         release="r",
         domain=DOMAIN,
-        grid=GRID,
+        cells=ThresholdedCells(GRID, cells, noisy[cells], threshold),
         epsilon=amount if declared else amount + share,
         size_epsilon=NOTHING if declared else share,
         clusters=4,
@@ -109,9 +110,6 @@ def listed_synopsis(
         out_of_range=OutOfRange.CLIP,
         size=max(1, size),
         size_declared=declared,
-        counts=noisy[cells],
-        threshold=threshold,
-        cells=cells,
     )
 
 
@@ -220,7 +218,8 @@ def test_a_threshold_with_hardly_any_noise_gives_the_exact_answers() -> None:
 def test_a_release_in_which_nothing_is_listed_still_answers() -> None:
     """Counts are zero with honest bounds, moments have no value; only rows cannot be drawn."""
     empty = listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=True)
-    none = replace(empty, cells=np.array([], dtype=np.int64), counts=np.array([], dtype=np.int64), size=900)
+    nothing = np.array([], dtype=np.int64)
+    none = replace(empty, cells=ThresholdedCells(GRID, nothing, nothing, empty.threshold or 1), size=900)
     found = count_boxes(range_table(none), ((),), level=LEVEL, simultaneous=False)
     assert (found.count[0], found.low[0]) == (0, 0)
     assert found.high[0] >= GRID.cell_count * ((none.threshold or 1) - 1)  # nothing else bounds what is not listed
@@ -232,10 +231,8 @@ def test_a_release_in_which_nothing_is_listed_still_answers() -> None:
 
 def test_marginals_of_more_cells_than_fit_are_refused() -> None:
     """All attributes of a large grid at once: the synopsis itself is the answer to that."""
-    wide = replace(
-        listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=True),
-        grid=Grid(100, 4),
-    )
+    synopsis = listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=True)
+    wide = replace(synopsis, cells=replace(synopsis.cells, grid=Grid.uniform(100, 4)))  # type: ignore[type-var]
     with pytest.raises(InvalidQuery, match="fewer attributes"):
         marginal(wide, ("a", "b", "c", "d"), level=LEVEL, counts=CountsKind.RAW)
 
@@ -244,9 +241,7 @@ def test_whole_synopses_have_no_listed_cells() -> None:
     """The bounds are for thresholded synopses only."""
     whole = replace(
         listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=True),
-        threshold=None,
-        cells=None,
-        counts=np.zeros(GRID.cell_count, dtype=np.int64),
+        cells=DenseCells(GRID, np.zeros(GRID.cell_count, dtype=np.int64)),
     )
     with pytest.raises(InvalidQuery):
         ListedCells(whole)

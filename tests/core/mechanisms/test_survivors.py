@@ -115,7 +115,7 @@ def test_survivors_ascend_and_reach_the_threshold() -> None:
 
 def test_places_and_cells_name_each_other() -> None:
     """The number of a cell on each axis and its number in the grid agree, up to 10^18 cells."""
-    grid = Grid(1000, 6)
+    grid = Grid.uniform(1000, 6)
     cells = np.array([0, 1, 999, 1000, 10**18 - 1, 123456789012345678])
     places = grid.places(cells)
     assert (places @ (1000 ** np.arange(5, -1, -1)) == cells).all()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.cells import DenseCells
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
@@ -27,7 +28,7 @@ def asked(draw: st.DrawFn) -> tuple[Synopsis, Box]:
     d, m = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     counts = np.random.default_rng(draw(st.integers(0, 1000))).integers(-20, 100, m**d)
     domain = Domain(tuple(Attribute(name, 0, 10) for name in "abcd"[:d]))
-    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid(m, d), counts=counts)
+    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid.uniform(m, d), counts=counts)
     ends = [draw(ENDS) for _ in range(draw(st.integers(0, d)))]
     return synopsis, tuple(Range(name, low, high) for name, (low, high) in zip("abcd", ends, strict=False))
 
@@ -50,7 +51,7 @@ def test_many_attributes_are_no_trouble() -> None:
     d, rng = 16, np.random.default_rng(0)
     domain = Domain(tuple(Attribute(f"x{i}", 0, 10) for i in range(d)))
     counts = rng.integers(-20, 100, 2**d)
-    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid(2, d), counts=counts)
+    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid.uniform(2, d), counts=counts)
     boxes = tuple(
         tuple(Range(f"x{x}", *sorted(rng.uniform(0, 10, 2))) for x in rng.choice(d, number, replace=False))
         for number in (0, 1, 2, 3, 9, 16)
@@ -91,7 +92,7 @@ def test_a_snapped_box_is_made_of_whole_cells(case: tuple[Synopsis, Box]) -> Non
 def test_cut_cells_bound_the_count_of_true_rows(case: tuple[Synopsis, Box]) -> None:
     """Without noise the rows in a box lie between the whole cells inside it and all cells that it touches."""
     synopsis, box = case
-    positive = replace(synopsis, counts=np.abs(synopsis.counts))
+    positive = replace(synopsis, cells=DenseCells(synopsis.grid, np.abs(synopsis.counts)))
     inside = shares(positive, box)
     found = count_boxes(SummedArea(positive), (box,), level=0.95, simultaneous=False)
     assert found.without_cut[0] <= positive.counts[inside > 1 - 1e-6].sum() + 1e-6

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.cells import ThresholdedCells
 from core.clustering import kmeans
 from core.clustering.kmeans import lloyd
 from core.clustering.methods import Method
@@ -26,7 +27,7 @@ class Stop(Exception):
 def cells(per_axis: int, dimensions: int = 2) -> Synopsis:
     """A synopsis with a few rows on a grid of some size."""
     small = synopsis_of(np.random.default_rng(1).uniform(-1, 1, (400, dimensions)), 2)
-    grid = Grid(per_axis, dimensions)
+    grid = Grid.uniform(per_axis, dimensions)
     counts = np.random.default_rng(2).integers(-3, 9, grid.cell_count)
     return replace(small, grid=grid, counts=counts)
 
@@ -101,7 +102,8 @@ def test_effort_grows_with_what_is_asked() -> None:
                 for synopsis, k in ((small, 2), (small, 100), (large, 100))
             )
             assert few < many < wide
-    thresholded = replace(cells(14), threshold=4, cells=np.arange(3), counts=np.full(3, 5))
+    whole = cells(14)
+    thresholded = replace(whole, cells=ThresholdedCells(whole.grid, np.arange(3), np.full(3, 5), 4))
     assert effort_of_boxes(cells(14), 5).seconds < effort_of_boxes(thresholded, 5).seconds
     with pytest.raises(InvalidQuery):
         effort_of_clusters(cells(14), k=0, asked=Method.LLOYD)

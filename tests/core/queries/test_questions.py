@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from core.cells import DenseCells
 from core.clustering.kmeans import kmeans
 from core.clustering.methods import Method, labels_of, restarts
 from core.domain.domain import Attribute, Domain
@@ -44,7 +45,7 @@ def test_a_marginal_follows_the_order_asked_for() -> None:
     """Attributes may be named in any order; the sums and the axes go along."""
     domain = Domain(tuple(Attribute(name, 0, 1) for name in "abc"))
     cells = np.random.default_rng(0).integers(-5, 50, (4, 4, 4))
-    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid(4, 3), counts=cells.ravel())
+    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(Grid.uniform(4, 3), cells.ravel()))
     found = marginal(synopsis, ("c", "a"), level=0.95, counts=CountsKind.RAW)
     assert np.array_equal(found.counts.reshape(4, 4), cells.sum(axis=1).T)
     assert (found.domain.names, found.summed) == (("c", "a"), 4)
@@ -76,7 +77,7 @@ def test_synthetic_rows_have_the_histogram_they_are_drawn_from() -> None:
     assert drawn.shape == (150_000, 2)
     again = synopsis_of(drawn, 6).counts / 150_000
     assert np.abs(again - synopsis.counts / 300).max() < 0.01
-    empty = replace(synopsis, counts=np.full(36, -3))
+    empty = replace(synopsis, cells=DenseCells(synopsis.grid, np.full(36, -3)))
     assert np.concatenate(list(synthetic_rows(empty, 10, seed=1))).shape == (10, 2)
 
 
@@ -144,7 +145,8 @@ def test_ten_starts_and_one_for_each_cluster_are_enough() -> None:
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 12, 13, 40])
 def test_a_coarser_marginal_adds_up_neighbours(cells: int) -> None:
     """At most so many cells on an axis; each is the sum of the finer ones between its edges."""
-    synopsis = replace(synopsis_of(rows(), 13), counts=np.arange(1, 170))  # no cell is like another
+    no_cell_like_another = DenseCells(Grid.uniform(13, 2), np.arange(1, 170))
+    synopsis = replace(synopsis_of(rows(), 13), cells=no_cell_like_another)
     fine, coarse = (
         marginal(synopsis, ("b", "a"), level=0.95, counts=CountsKind.RAW, cells=asked) for asked in (None, cells)
     )

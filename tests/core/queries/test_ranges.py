@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.cli import demo_data
 from core.budget import Epsilon
+from core.cells import DenseCells
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
@@ -33,12 +34,12 @@ Floats = NDArray[np.float64]
 def gridded(values: Floats, domain: Domain, grid: Grid) -> Synopsis:
     """A synopsis without noise of any rows."""
     counts = count(take_in(values, domain, OutOfRange.CLIP).records, grid).cells
-    return replace(synopsis_of(rows(10), 2), domain=domain, grid=grid, counts=counts, size=len(values))
+    return replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(grid, counts), size=len(values))
 
 
 def whole_hours(cells: int) -> Synopsis:
     """Hours 0 to 23 with 1,000 rows each, without noise."""
-    return gridded(np.repeat(np.arange(24.0), 1000)[:, None], HOURS, Grid(cells, 1))
+    return gridded(np.repeat(np.arange(24.0), 1000)[:, None], HOURS, Grid.uniform(cells, 1))
 
 
 def ask(synopsis: Synopsis, *box: Range, snap: bool = False) -> RangeCounts:
@@ -192,7 +193,7 @@ def test_a_range_that_sticks_out_is_clipped() -> None:
     exact = whole_hours(24)
     assert ask(exact, Range("hour", 20, 99)).count[0] == ask(exact, Range("hour", 20, 24)).count[0] == 4000
     assert ask(exact, Range("hour", -5, 2)).count[0] == 2000
-    last = ask(gridded(np.full((500, 1), 24.0), HOURS, Grid(24, 1)), Range("hour", 24, 30))
+    last = ask(gridded(np.full((500, 1), 24.0), HOURS, Grid.uniform(24, 1)), Range("hour", 24, 30))
     assert (last.low[0], last.high[0]) == (0, 500)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.budget import Epsilon
+from core.cells import DenseCells
 from core.intervals.uncertainty import equal_radius
 from core.mechanisms.discrete_laplace import standard_deviation
 from core.queries.moments import moments
@@ -98,6 +99,7 @@ def test_the_radius_of_two_kinds_of_noise_is_that_of_their_law(
 def test_there_is_always_a_row_to_speak_of() -> None:
     """Noise below zero leaves the model a size of 1, which everything can divide by."""
     release = synopsis_of(rows(20), 3)
-    empty = replace(release, size_declared=False, size=1, counts=np.full(9, -50), size_epsilon=BOUGHT, epsilon=EPSILON)
+    cells = DenseCells(release.grid, np.full(9, -50))
+    empty = replace(release, size_declared=False, size=1, cells=cells, size_epsilon=BOUGHT, epsilon=EPSILON)
     assert expected_rows(empty) == 1.0
     assert expected_rows(replace(empty, size_epsilon=Epsilon(0))) == 1.0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from core.budget import NOTHING, Epsilon
+from core.cells import DenseCells
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.histogram import count
@@ -34,13 +35,13 @@ def rows(size: int = 600, seed: int = 0) -> NDArray[np.float64]:
 
 def synopsis_of(values: NDArray[np.float64], cells_per_axis: int, epsilon: Epsilon = EXACT) -> Synopsis:
     """A synopsis without noise; `noisy` adds it."""
-    grid = Grid(cells_per_axis, DOMAIN.dimensions)
+    grid = Grid.uniform(cells_per_axis, DOMAIN.dimensions)
     counts = count(take_in(values, DOMAIN, OutOfRange.CLIP).records, grid)
     return Synopsis(
         dataset="d",
         release="r",
         domain=DOMAIN,
-        grid=grid,
+        cells=DenseCells(grid, counts.cells),
         epsilon=epsilon,
         size_epsilon=NOTHING,
         clusters=4,
@@ -48,7 +49,6 @@ def synopsis_of(values: NDArray[np.float64], cells_per_axis: int, epsilon: Epsil
         out_of_range=OutOfRange.CLIP,
         size=len(values),
         size_declared=True,
-        counts=counts.cells,
     )
 
 
@@ -57,14 +57,14 @@ def noisy(exact: Synopsis, epsilon: str, draws: int = DRAWS) -> Iterator[Synopsi
     amount = Epsilon.parse(epsilon)
     for _ in range(draws):
         noise = discrete_laplace(exact.grid.cell_count, amount, NoiseSource())
-        yield replace(exact, epsilon=amount, counts=exact.counts + noise)
+        yield replace(exact, epsilon=amount, cells=DenseCells(exact.grid, exact.counts + noise))
 
 
 def shaken(exact: Synopsis, epsilon: str, seed: int = 0) -> Synopsis:
     """One release with noise of the right law from a fixed seed: for claims that are no matter of probability."""
     rng, p = np.random.default_rng(seed), -np.expm1(-float(epsilon))
     noise = rng.geometric(p, exact.grid.cell_count) - rng.geometric(p, exact.grid.cell_count)
-    return replace(exact, epsilon=Epsilon.parse(epsilon), counts=exact.counts + noise)
+    return replace(exact, epsilon=Epsilon.parse(epsilon), cells=DenseCells(exact.grid, exact.counts + noise))
 
 
 def least_hits(draws: int = DRAWS, level: float = LEVEL) -> int:

@@ -1,0 +1,212 @@
+"""Cells: the noisy counts of a synopsis on their grid, for every cell or for those that reach a threshold.
+
+Counts have positions (0, 1, … in the order they are stored) and cells have numbers (`core.domain.grid`). With every
+cell listed, position and number are the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.grid import Grid
+from core.errors import InvalidSynopsis
+
+Wholes = NDArray[np.int64]
+
+
+class Cells(ABC):
+    """Noisy counts as drawn, read-only, in the order of their cells' numbers."""
+
+    __slots__ = ()
+
+    complete: ClassVar[bool]  # whether every cell of the grid is listed
+    grid: Grid
+    counts: Wholes
+
+    @property
+    @abstractmethod
+    def threshold(self) -> int | None:
+        """The least noisy count that is listed; None where every count is."""
+
+    @property
+    @abstractmethod
+    def listed(self) -> Wholes | None:
+        """The numbers of the listed cells, ascending; None where every cell is listed."""
+
+    @property
+    @abstractmethod
+    def visited_by_a_box(self) -> int:
+        """How many cells a range count goes through, box by box; 0 where a table of sums spares that."""
+
+    @property
+    @abstractmethod
+    def memory_bytes(self) -> int:
+        """About how many bytes the counts take, with what range counts and synthetic rows are worked out from."""
+
+    @abstractmethod
+    def numbers_at(self, positions: Wholes) -> Wholes:
+        """The numbers of the cells whose counts have these positions."""
+
+    @abstractmethod
+    def marginal(self, axes: tuple[int, ...]) -> Wholes:
+        """Counts summed over all other axes, for every cell of `grid.select(axes)` in order."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """What the header of format 1 says of them beside the grid."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """As format 1 stores them: little-endian 64-bit integers."""
+
+    def centres(self) -> NDArray[np.float64]:
+        """The centres of the listed cells in unit coordinates, in the order of the counts."""
+        return self.grid.centres(self.listed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseCells(Cells):
+    """A signed count for each cell of the grid."""
+
+    complete = True
+
+    grid: Grid
+    counts: Wholes
+
+    def __post_init__(self) -> None:
+        _require_counts(self.counts, self.grid.cell_count)
+        object.__setattr__(self, "counts", _frozen(self.counts))
+
+    @property
+    def threshold(self) -> None:
+        """Every count is listed."""
+        return None
+
+    @property
+    def listed(self) -> None:
+        """Every cell is listed."""
+        return None
+
+    @property
+    def visited_by_a_box(self) -> int:
+        """None: a range count is read off a table of sums."""
+        return 0
+
+    @property
+    def memory_bytes(self) -> int:
+        """Counts, their cumulative sums and cumulative weights, 8 bytes each."""
+        return 24 * self.grid.cell_count
+
+    def numbers_at(self, positions: Wholes) -> Wholes:
+        """The same."""
+        return positions
+
+    def table(self) -> Wholes:
+        """The counts with one dimension for each axis."""
+        return self.counts.reshape(self.grid.shape)
+
+    def marginal(self, axes: tuple[int, ...]) -> Wholes:
+        """Counts summed over all other axes, for every cell of `grid.select(axes)` in order."""
+        summed = self.table().sum(axis=tuple(x for x in range(self.grid.dimensions) if x not in axes))
+        remaining = sorted(axes)
+        ordered: Wholes = np.transpose(summed, [remaining.index(x) for x in axes]).ravel()
+        return ordered
+
+    def reaching(self, threshold: int) -> ThresholdedCells:
+        """What a threshold would have left of these cells."""
+        numbers = np.flatnonzero(self.counts >= threshold)
+        return ThresholdedCells(self.grid, numbers, self.counts[numbers], threshold)
+
+    def header(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def to_bytes(self) -> bytes:
+        """The counts."""
+        return self.counts.astype("<i8").tobytes()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThresholdedCells(Cells):
+    """The cells whose noisy count is at least `threshold`: their numbers, ascending, and their counts."""
+
+    complete = False
+
+    grid: Grid
+    numbers: Wholes
+    counts: Wholes
+    threshold: int
+
+    def __post_init__(self) -> None:
+        numbers = self.numbers
+        if numbers.ndim != 1 or numbers.dtype != np.int64:
+            raise InvalidSynopsis("The cells of a synopsis are 64-bit integers.")
+        _require_counts(self.counts, len(numbers))
+        if self.threshold < 1 or bool((self.counts < self.threshold).any()):
+            raise InvalidSynopsis("A thresholded synopsis lists no count below its threshold, which is at least 1.")
+        ascend = bool((numbers[1:] > numbers[:-1]).all())
+        if len(numbers) and not (ascend and numbers[0] >= 0 and numbers[-1] < self.grid.cell_count):
+            raise InvalidSynopsis("The cells of a synopsis ascend, and lie on its grid.")
+        object.__setattr__(self, "numbers", _frozen(numbers))
+        object.__setattr__(self, "counts", _frozen(self.counts))
+
+    @property
+    def listed(self) -> Wholes:
+        """The numbers of the listed cells, ascending."""
+        return self.numbers
+
+    @property
+    def visited_by_a_box(self) -> int:
+        """All of them."""
+        return len(self.numbers)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Numbers, counts, counts as floats, cumulative weights and a place on each axis, 8 bytes each."""
+        return 8 * (4 + self.grid.dimensions) * len(self.numbers) + 1024
+
+    def numbers_at(self, positions: Wholes) -> Wholes:
+        """The numbers of the cells whose counts have these positions."""
+        return self.numbers[positions]
+
+    def marginal(self, axes: tuple[int, ...]) -> Wholes:
+        """Listed counts summed over all other axes, for every cell of `grid.select(axes)` in order."""
+        places, cells = self.grid.places(self.numbers), self.grid.select(axes)
+        owners = np.zeros(len(places), dtype=np.int64)
+        for x in axes:
+            owners = owners * self.grid.axes[x].cells + places[:, x]
+        # In floats, which hold whole numbers up to 2^53 exactly: numpy adds by groups in no other way as fast.
+        sums = np.bincount(owners, weights=self.counts, minlength=cells.cell_count)
+        return np.rint(sums).astype(np.int64)
+
+    def header(self) -> dict[str, Any]:
+        """The threshold."""
+        return {"threshold": self.threshold}
+
+    def to_bytes(self) -> bytes:
+        """The numbers of the cells, then their counts."""
+        return self.numbers.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
+
+
+def cells_from_bytes(grid: Grid, data: bytes, threshold: int | None) -> Cells:
+    """The cells that `to_bytes` wrote. Raises ValueError or InvalidSynopsis where the bytes are none."""
+    integers = np.frombuffer(data, dtype="<i8").astype(np.int64)
+    if threshold is None:
+        return DenseCells(grid, integers)
+    numbers, counts = np.split(integers, 2)
+    return ThresholdedCells(grid, numbers, counts, threshold)
+
+
+def _require_counts(counts: Wholes, cells: int) -> None:
+    if counts.shape != (cells,) or counts.dtype != np.int64:
+        raise InvalidSynopsis("A synopsis has one 64-bit integer for each of its cells.")
+
+
+def _frozen(integers: Wholes) -> Wholes:
+    """A copy over bytes, which, unlike a copy with its flag cleared, cannot be made writeable again."""
+    return np.frombuffer(integers.tobytes(), dtype=np.int64)

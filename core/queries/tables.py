@@ -1,0 +1,119 @@
+"""What counts of boxes and regions are read from: every cell of a dense synopsis, or the listed ones.
+
+`range_table` is the one place that tells the two kinds of synopsis apart for questions that work on both alike.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.cells import DenseCells
+from core.errors import InvalidQuery
+from core.intervals.listed import ListedCells
+from core.intervals.uncertainty import Floats, equal_radii, radii
+from core.mechanisms.discrete_laplace import standard_deviation
+from core.queries.boxes import BoundedCounts, Edges
+from core.synopsis import Synopsis
+
+_AT_ONCE = 2**21
+# Corners that are looked up however few cells there are, and what one costs in cells that are multiplied through.
+_FEW_CORNERS, _COST_OF_A_CORNER = 256, 32
+
+
+class SummedArea:
+    """A dense synopsis with its cumulative counts (a summed-area table), made when first asked for.
+
+    A box costs 4 look-ups to the power of the axes that it restricts, however many cells it covers. With many axes and
+    few cells on each, going through all cells costs less.
+    """
+
+    def __init__(self, synopsis: Synopsis) -> None:
+        if not isinstance(synopsis.cells, DenseCells):
+            raise InvalidQuery("This release lists cells that reach a threshold: there is no count for every cell.")
+        self.synopsis = synopsis
+        self._counts = synopsis.cells.table()
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.int64]:
+        cumulative = self._counts.copy()
+        for axis in range(cumulative.ndim):
+            np.cumsum(cumulative, axis=axis, out=cumulative)
+        return cumulative
+
+    def bounded(self, edges: Edges, *, alpha: float) -> BoundedCounts:
+        """The noisy count of each box, with bounds that both hold but for probability alpha at most."""
+        epsilon, sums = self.synopsis.histogram_epsilon, edges.sums()
+        count, reach = self.sums(edges), radii(epsilon, sums, alpha=alpha)
+        noise_sd = standard_deviation(epsilon) * np.sqrt(sums.squares)
+        return BoundedCounts(count=count, low=count - reach, high=count + reach, noise_sd=noise_sd)
+
+    def region_bounds(self, sizes: Floats, cells: NDArray[np.int64], *, alpha: float) -> tuple[Floats, Floats]:
+        """(low, high) for the rows in disjoint regions, from each one's noisy size and number of cells."""
+        reach = equal_radii(self.synopsis.histogram_epsilon, cells, alpha=alpha)
+        return sizes - reach, sizes + reach
+
+    def sums(self, edges: Edges) -> Floats:
+        """The noisy count of each box, cut cells by the share that lies inside; exact where no cell is cut."""
+        shape = self._counts.shape
+        restricted = (edges.low > 0.0) | (edges.high < np.array(shape))
+        kinds = restricted @ (1 << np.arange(restricted.shape[1]))  # the boxes that restrict the same axes together
+        sums = np.empty(len(edges.low))
+        for kind in np.unique(kinds).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            is_restricted = restricted[rows[0]]
+            axes = np.flatnonzero(is_restricted)
+            asked = Edges(low=edges.low[np.ix_(rows, axes)], high=edges.high[np.ix_(rows, axes)])
+            cells = prod(shape[x] for x in axes)
+            if 4 ** len(axes) <= max(_FEW_CORNERS, cells // _COST_OF_A_CORNER):
+                others_whole = self._cumulative[tuple(slice(None) if cut else -1 for cut in is_restricted)]
+                sums[rows] = _by_corners(others_whole, asked)
+            else:
+                sums[rows] = _by_cells(self._counts.sum(axis=tuple(np.flatnonzero(~is_restricted))), asked)
+        return sums
+
+
+def _by_corners(cumulative: NDArray[np.int64], edges: Edges) -> Floats:
+    d = cumulative.ndim
+    positions, shares = edges.corners()
+    shares = np.where(positions > 0, shares, 0.0)  # nothing lies below the first edge
+    index = np.maximum(positions - 1, 0)
+    sums = np.empty(len(positions))
+    step = max(1, _AT_ONCE // 4**d)
+    for start in range(0, len(sums), step):
+        part = slice(start, start + step)
+        places = tuple(index[part, :, x].reshape((-1, *(4 if x == y else 1 for y in range(d)))) for x in range(d))
+        corners = np.broadcast_to(cumulative[places], (len(sums[part]),) + (4,) * d).astype(np.float64)
+        for x in reversed(range(d)):
+            corners = np.einsum("n...k,nk->n...", corners, shares[part, :, x])
+        sums[part] = corners
+    return sums
+
+
+def _by_cells(counts: NDArray[np.int64], edges: Edges) -> Floats:
+    """The same from the cells themselves: one axis after the other is summed by what lies inside."""
+    shape = counts.shape
+    cells = counts.reshape(shape[0], -1).astype(np.float64)
+    sums = np.empty(len(edges.low))
+    step = max(1, _AT_ONCE // cells.shape[1])
+    for start in range(0, len(sums), step):
+        part = Edges(low=edges.low[start : start + step], high=edges.high[start : start + step])
+        shares = np.empty((len(part.low), len(shape), max(shape)))
+        for x, m in enumerate(shape):
+            shares[:, x, :m] = part.shares(x, np.arange(m))
+        left = shares[:, 0, : shape[0]] @ cells
+        for x, m in enumerate(shape[1:], start=1):
+            left = np.einsum("nm,nmk->nk", shares[:, x, :m], left.reshape(len(left), m, -1))
+        sums[start : start + step] = left[:, 0]
+    return sums
+
+
+RangeTable = SummedArea | ListedCells
+
+
+def range_table(synopsis: Synopsis) -> RangeTable:
+    """What range counts are read from: every cell, or those that a threshold left."""
+    return SummedArea(synopsis) if synopsis.cells.complete else ListedCells(synopsis)
