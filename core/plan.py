@@ -18,7 +18,8 @@ from scipy.optimize import brentq
 from core.budget import NOTHING, Epsilon
 from core.domain.grid import MAX_CELLS_PER_AXIS, MAX_DIMENSIONS, Grid
 from core.errors import InvalidOrder, TooManyCells
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.threshold import least_threshold
 
 MAX_EPSILON = Epsilon.parse("100")
 MAX_SIZE = 10**12
@@ -234,7 +235,7 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
             m = min(max(wanted, _ceil_root(4 * K, d)), most)
         case _:
             assert_never(order.size)
-    threshold = least_threshold(m**d, order.histogram_epsilon) if m**d > max_cells else None
+    threshold = least_threshold(m**d, DiscreteLaplace.at(order.histogram_epsilon)) if m**d > max_cells else None
     return Plan(order=order, size=N, wanted=wanted, grid=Grid(cells_per_axis=m, dimensions=d), threshold=threshold)
 
 

@@ -26,7 +26,8 @@ from typing import Protocol
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
-from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.mechanisms.survivors import Wholes, survivors
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
@@ -65,7 +66,7 @@ def draw(
 
 def noisy_size(size: int, order: Order, noise: NoiseSource) -> int:
     """The number of records, noised with the share of epsilon that the order sets aside for it."""
-    return size + int(discrete_laplace(1, order.size_epsilon, noise)[0])
+    return size + int(draw_noise(DiscreteLaplace.at(order.size_epsilon), 1, noise)[0])
 
 
 def release(
@@ -106,14 +107,12 @@ def release(
 
 def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> tuple[Wholes | None, Wholes]:
     """Which cells are released (None: all) and their noisy counts."""
-    epsilon = plan.order.histogram_epsilon
+    law = DiscreteLaplace.at(plan.order.histogram_epsilon)
     match counts, plan.threshold:
         case Counts(), None:
-            return None, counts.cells + discrete_laplace(plan.grid.cell_count, epsilon, noise)
+            return None, counts.cells + draw_noise(law, plan.grid.cell_count, noise)
         case OccupiedCounts(), int(threshold):
             cell_count = plan.grid.cell_count
-            return survivors(
-                *counts.occupied(), cell_count=cell_count, threshold=threshold, epsilon=epsilon, noise=noise
-            )
+            return survivors(*counts.occupied(), cell_count=cell_count, threshold=threshold, law=law, noise=noise)
         case _:
             raise InvalidRecords("A plan with a threshold takes counts of occupied cells; any other, of all cells.")

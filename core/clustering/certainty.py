@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from core.budget import Epsilon
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.kmeans import lloyd, nearest
 from core.clustering.methods import Placed, block_means, block_numbers, labels_of, weights_of
@@ -43,8 +43,6 @@ from core.clustering.posterior import Draws
 from core.domain.domain import Domain
 from core.intervals.listed import ListedCells
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
-from core.intervals.uncertainty import Floats
-from core.mechanisms.discrete_laplace import standard_deviation
 from core.queries.estimates import axis_centres
 from core.queries.size import expected_rows
 from core.randomness import seeded
@@ -105,7 +103,7 @@ def centre_intervals(
     ratios = [slabs[x][i] for i in range(k) for x in range(len(bounds))]
     own = domain.from_unit(placed.centres)
     intervals = []
-    for alpha, exact in zip(alphas, ratio_intervals(synopsis.histogram_epsilon, ratios, alphas), strict=True):
+    for alpha, exact in zip(alphas, ratio_intervals(synopsis.law, ratios, alphas), strict=True):
         low, high = np.reshape(exact, (k, len(bounds), 2)).transpose(2, 0, 1)
         if errors is None:
             means = np.array([ratio.value for ratio in ratios]).reshape(own.shape)
@@ -169,7 +167,7 @@ def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.in
 
 def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:
     """The rows below which a region of so many cells counts as only noise."""
-    reach = float(ndtri(0.95)) * standard_deviation(synopsis.histogram_epsilon) * np.sqrt(cells)
+    reach = float(ndtri(0.95)) * synopsis.law.standard_deviation * np.sqrt(cells)
     floor: Floats = np.maximum(np.minimum(reach, expected_rows(synopsis) / (4 * k)), 1.0)
     return floor
 
@@ -216,7 +214,7 @@ def _shaken(synopsis: Synopsis, placed: Placed, seed: int, checkpoint: Checkpoin
     for start in range(0, _REDRAWS, at_once):
         checkpoint()
         size = (min(at_once, _REDRAWS - start), len(cells))
-        noisy = (counts + _public_noise(synopsis.histogram_epsilon, size, rng)).astype(np.float64)
+        noisy = (counts + synopsis.law.simulate(size, rng)).astype(np.float64)
         weights = weights_of(synopsis, placed.choice.method, noisy)
         if blocks is None:
             heavy = weights.any(axis=0)
@@ -227,10 +225,3 @@ def _shaken(synopsis: Synopsis, placed: Placed, seed: int, checkpoint: Checkpoin
             points, masses = block_means(cells, some, blocks)
             moved.append(lloyd(points, masses, placed.centres[None], checkpoint=checkpoint))
     return _stays(placed, np.concatenate(moved), blocks)
-
-
-def _public_noise(epsilon: Epsilon, size: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Noise of the released law from a public seed: it protects nobody, it only shows what noise can do."""
-    p = -np.expm1(-float(epsilon))
-    noise: NDArray[np.int64] = rng.geometric(p, size) - rng.geometric(p, size)
-    return noise

@@ -17,13 +17,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
 from core.clustering.posterior import Draws, by_cell, posterior
 from core.clustering.subcell import within_cells
-from core.intervals.uncertainty import Floats
-from core.mechanisms.discrete_laplace import standard_deviation
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.threshold import least_threshold
 from core.plan import THRESHOLDED_DIMENSIONS
 from core.queries.denoise import nonnegative
 from core.queries.size import expected_rows
@@ -122,13 +121,13 @@ def _doubt(synopsis: Synopsis, centres: Floats, others: Floats) -> float:
     """
     squares = nearest(synopsis.grid.centres(), np.stack([centres, others]))[1]
     ahead = squares[0] - squares[1]
-    noise = standard_deviation(synopsis.histogram_epsilon) * float(np.sqrt(np.square(ahead).sum()))
+    noise = synopsis.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
     return float((synopsis.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
 
 
 def _signal(synopsis: Synopsis, k: int) -> float:
     """N epsilon / K."""
-    return expected_rows(synopsis) * float(synopsis.histogram_epsilon) / k
+    return expected_rows(synopsis) * synopsis.law.rate / k
 
 
 def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
@@ -181,7 +180,7 @@ def weights_of(synopsis: Synopsis, method: Method, counts: Floats) -> Floats:
         case Method.LLOYD:
             return positive(np.maximum(counts, 0.0))
         case Method.THRESHOLDED:
-            least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
+            least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.law)
             kept = np.where(counts >= least, counts, 0.0)
             none = ~kept.any(axis=-1)
             if none.any():

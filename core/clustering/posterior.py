@@ -27,8 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
-from core.clustering.likelihood import CellLikelihood, Floats, between, cell_likelihood
+from core.clustering.likelihood import CellLikelihood, between, cell_likelihood
 from core.clustering.sampler import Mixtures, Tempering, expected_parts
 from core.domain.grid import Grid
 from core.queries.size import expected_rows
@@ -66,7 +67,7 @@ def posterior(synopsis: Synopsis, k: int, *, rng: np.random.Generator, checkpoin
     """The posterior under a mixture of k components; the same again for the same generator."""
     grid, size = synopsis.grid, expected_rows(synopsis)
     fine = fine_grid(grid)
-    likelihood = cell_likelihood(synopsis.counts, float(synopsis.histogram_epsilon))
+    likelihood = cell_likelihood(synopsis.counts, synopsis.law)
     counts = synopsis.counts.astype(np.float64)
     replicas, sweeps = effort(grid, k)
     chains = Tempering(likelihood, counts, grid, size=size, k=k, replicas=replicas, rng=rng)

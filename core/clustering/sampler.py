@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.kmeans import plus_plus
-from core.clustering.likelihood import CellLikelihood, Floats
+from core.clustering.likelihood import CellLikelihood
 from core.domain.grid import Grid
 
 HEATS = np.array([1.0, 0.5, 0.2, 0.05])

@@ -29,11 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from core.arrays import Floats
 from core.domain.grid import Grid
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import Floats
-from core.mechanisms.discrete_laplace import variance
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.threshold import least_threshold
 from core.synopsis import Synopsis
 
 _MOST_SLABS = 64  # on finer axes cells are narrow enough
@@ -103,7 +102,7 @@ def within_cells(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64])
 
 def _listing(synopsis: Synopsis, labels: NDArray[np.int64]) -> tuple[Synopsis, NDArray[np.int64]]:
     """What a threshold would have left of a synopsis, for when its whole grid would take too long."""
-    threshold = least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
+    threshold = least_threshold(synopsis.grid.cell_count, synopsis.law)
     cells = np.flatnonzero(synopsis.counts >= threshold)
     return replace(synopsis, cells=cells, counts=synopsis.counts[cells], threshold=threshold), labels[cells]
 
@@ -118,7 +117,7 @@ def _seen(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: int
 
     around = _summed(counts, own, synopsis)
     heaviest = counts[int(np.argmax(around.sums))]
-    stand_out = heaviest > log(len(heaviest) / (2.0 * _FALSE_COLUMNS)) / float(synopsis.histogram_epsilon)
+    stand_out = heaviest > log(len(heaviest) / (2.0 * _FALSE_COLUMNS)) / synopsis.law.rate
     clear = _summed(counts[:, stand_out], own[:, stand_out], synopsis)
     slabs = clear if clear.tell else around
     if not slabs.tell:
@@ -154,7 +153,7 @@ def _cell(centre: Floats, grid: Grid) -> NDArray[np.int64]:
 
 
 def _summed(counts: NDArray[np.int64], own: NDArray[np.bool_], synopsis: Synopsis) -> _Slabs:
-    noise = own.sum(axis=1) * variance(synopsis.histogram_epsilon)
+    noise = own.sum(axis=1) * synopsis.law.variance
     return _Slabs(sums=counts.sum(axis=1).astype(np.float64), noise=noise)
 
 

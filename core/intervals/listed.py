@@ -35,8 +35,9 @@ from math import exp, expm1, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.errors import InvalidQuery
-from core.intervals.uncertainty import Floats, chernoff, log_growth
+from core.intervals.chernoff import chernoff_radius
 from core.queries.boxes import Edges
 from core.synopsis import Synopsis
 
@@ -128,13 +129,13 @@ class ListedCells:
 
     def _excess(self, weighed: Weighed, alpha: float) -> Floats:
         """What Y may exceed C by, but for probability alpha."""
-        epsilon, T = float(self.synopsis.histogram_epsilon), self.threshold  # noqa: N806 - as in the proof
+        law, epsilon, T = self.synopsis.law, self.synopsis.law.rate, self.threshold  # noqa: N806 - as in the proof
         p = exp(-epsilon)
         thetas = _thetas(epsilon, T)
-        psi = log_growth(self.synopsis.histogram_epsilon, thetas)
+        psi = law.log_mgf(thetas)
         kappa = expm1(-epsilon) / np.expm1(thetas - epsilon)
         # q kappa exp(theta T) with the exponents together: q alone may be smaller than a double can hold
-        c = kappa * np.exp((thetas - epsilon) * T - log1p(p)) - exp(-epsilon * T - log1p(p))
+        c = kappa * np.exp((thetas - epsilon) * T - log1p(p)) - law.probability_at_least(T)
         cost = (
             log(_THETAS / alpha) + np.multiply.outer(weighed.listed_squares, psi) + np.multiply.outer(weighed.cells, c)
         )
@@ -186,7 +187,7 @@ class ListedCells:
 
     def _most_in_cells(self, weighed: Weighed, alpha: float) -> Floats:
         """What is listed, T - 1 in every other cell, and the noise of them all."""
-        noise = chernoff(self.synopsis.histogram_epsilon, 2 * alpha, weighed.squares)
+        noise = chernoff_radius(self.synopsis.law, 2 * alpha, weighed.squares)
         most: Floats = weighed.sums + (self.threshold - 1) * (weighed.cells - weighed.listed) + noise
         return most
 

@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.certainty import Merge, centre_intervals, certainty
 from core.clustering.kmeans import nearest
 from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
 from core.errors import InvalidQuery
+from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
+from core.intervals.radius import equal_radii
 from core.intervals.ratios import Ends
-from core.intervals.uncertainty import Floats, Interval, alpha_of, equal_radii
 from core.synopsis import Synopsis
 
 MAX_CLUSTERS = 256
@@ -171,7 +173,7 @@ def _size_bounds(synopsis: Synopsis, sizes: Floats, cells: NDArray[np.int64], al
     whole grid's chances of false cells: three statements, a third of the error each.
     """
     if synopsis.cells is None:
-        reach = equal_radii(synopsis.histogram_epsilon, cells, alpha=alpha)
+        reach = equal_radii(synopsis.law, cells, alpha=alpha)
         return list(zip((sizes - reach).tolist(), (sizes + reach).tolist(), strict=True))
     listed = ListedCells(synopsis)
     sums = np.concatenate([sizes, synopsis.counts.sum() - sizes])

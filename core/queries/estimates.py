@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.intervals.uncertainty import Floats, Interval
+from core.arrays import Floats
+from core.intervals.levels import Interval
 from core.queries.marginal import edges_of
 from core.synopsis import Synopsis
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidDomain, InvalidQuery
+from core.intervals.levels import alpha_of, alpha_of_each
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import Floats, alpha_of, alpha_of_each, equal_radius
-from core.mechanisms.discrete_laplace import standard_deviation
+from core.intervals.radius import equal_radius
 from core.queries.denoise import CountsKind, nonnegative
 from core.synopsis import Synopsis
 
@@ -70,17 +71,17 @@ def marginal(
         return _listed_marginal(ListedCells(synopsis), domain, grid, level, group)
     raw = _grouped(raw_marginal(synopsis, names), grid, group)
     summed = synopsis.grid.cell_count // grid.cell_count * group**grid.dimensions
-    epsilon = synopsis.histogram_epsilon
+    law = synopsis.law
     return Marginal(
         domain=domain,
         grid=grid,
         counts=nonnegative(raw) if counts is CountsKind.NONNEGATIVE else raw.astype(np.float64),
         summed=summed,
         level=level,
-        noise_sd=standard_deviation(epsilon) * summed**0.5,
-        reach=equal_radius(epsilon, summed, alpha=alpha),
+        noise_sd=law.standard_deviation * summed**0.5,
+        reach=equal_radius(law, summed, alpha=alpha),
         # Marginal cells share no cell of the synopsis, so their noises are independent.
-        reach_all=equal_radius(epsilon, summed, alpha=alpha_of_each(level, raw.size)),
+        reach_all=equal_radius(law, summed, alpha=alpha_of_each(level, raw.size)),
         group=group,
     )
 

@@ -9,9 +9,10 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
+from core.intervals.levels import alpha_of
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import Floats, alpha_of, radii
-from core.mechanisms.discrete_laplace import standard_deviation
+from core.intervals.radius import radii
 from core.queries.boxes import Box, Edges
 from core.synopsis import Synopsis
 
@@ -177,12 +178,12 @@ class _Bounded:
 
 
 def _bounded(table: RangeTable, edges: Edges, *, alpha: float) -> _Bounded:
-    epsilon = table.synopsis.histogram_epsilon
+    law = table.synopsis.law
     match table:
         case SummedArea():
             sums = edges.sums()
             count, squares = table.sums(edges), sums.squares
-            reach = radii(epsilon, sums, alpha=alpha)
+            reach = radii(law, sums, alpha=alpha)
             low, high = count - reach, count + reach
         case ListedCells():
             weighed = table.weigh(edges)
@@ -190,4 +191,4 @@ def _bounded(table: RangeTable, edges: Edges, *, alpha: float) -> _Bounded:
             low, high = table.bounds(weighed, alpha=alpha)
         case _:
             assert_never(table)
-    return _Bounded(count=count, low=low, high=high, sd=standard_deviation(epsilon) * np.sqrt(squares))
+    return _Bounded(count=count, low=low, high=high, sd=law.standard_deviation * np.sqrt(squares))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from core.budget import Epsilon
-from core.intervals.uncertainty import equal_radius
-from core.mechanisms.discrete_laplace import standard_deviation
+from core.intervals.radius import equal_radius
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.queries.moments import moments
 from core.queries.size import Part, expected_rows, noisy_size, sum_radius
 from core.synopsis import Synopsis
@@ -41,7 +41,7 @@ def test_a_declared_size_is_no_observation() -> None:
     release = shaken(synopsis_of(rows(600), 8), "0.5")
     size = noisy_size(release)
     assert size.rows == release.counts.sum()
-    assert size.noise_sd == pytest.approx(8 * standard_deviation(Epsilon.parse("0.5")))
+    assert size.noise_sd == pytest.approx(8 * DiscreteLaplace.at(Epsilon.parse("0.5")).standard_deviation)
     for declared in (1, 600, 10**9):
         assert moments(replace(release, size=declared), level=0.95) == moments(release, level=0.95)
 
@@ -50,7 +50,9 @@ def test_a_bought_size_and_the_sum_are_combined_by_their_precision() -> None:
     """Over many releases the combination is unbiased and scatters as it says, less than either of its parts."""
     found = [noisy_size(release) for release in bought(600, 400)]
     values, sd = np.array([size.rows for size in found]), found[0].noise_sd
-    assert sd < min(standard_deviation(BOUGHT), 5 * standard_deviation(EPSILON - BOUGHT))
+    assert sd < min(
+        DiscreteLaplace.at(BOUGHT).standard_deviation, 5 * DiscreteLaplace.at(EPSILON - BOUGHT).standard_deviation
+    )
     assert abs(values.mean() - 600) < 5 * sd / 20
     assert values.std() == pytest.approx(sd, rel=0.2)
 
@@ -59,7 +61,7 @@ def test_a_bought_size_and_the_sum_are_combined_by_their_precision() -> None:
 def test_the_size_of_an_answer_uses_the_bought_one_and_covers(size: int) -> None:
     """Its interval is narrower than that of the sum alone, and holds as often as it says, also near no rows at all."""
     draws, hits = 1000, 0
-    alone = equal_radius(EPSILON - BOUGHT, 25, alpha=0.05)
+    alone = equal_radius(DiscreteLaplace.at(EPSILON - BOUGHT), 25, alpha=0.05)
     for release in bought(size, draws):
         size_answer = moments(release, level=0.95).size
         low, high = size_answer.interval.low, size_answer.interval.high
