@@ -1,7 +1,7 @@
 """The likelihood of the expected number of rows in a cell, given its noisy count; tabulated once for every cell.
 
-The true count t of a cell with expectation lambda is Poisson, with a small "slab" mixed in (a spike-and-slab mixture,
-Mitchell and Beauchamp 1988):
+The true count t of a cell with expectation lambda is Poisson, contaminated with a wide "slab" S (a contaminated law, as
+Tukey 1960 has for the normal):
 
     p(t | lambda) = .998 Poisson(t | lambda) + .002 S(t),    S(t) in proportion to 1 / (t + 1) on 0 … T.
 

@@ -8,7 +8,7 @@ of Z, that of S is phi_S(a) = prod over v of phi(v a)^n_v. On a circle of L poin
 up to what lies beyond L / 2, which the caller makes negligible by the choice of L. S is symmetric, so a discrete cosine
 transform of half the length does it.
 
-Reference: inversion of characteristic functions of lattice laws, for example Abate and Whitt (1992), section 5.
+Reference: Abate and Whitt (1992), the Fourier-series method for inverting transforms of probability distributions.
 """
 
 from __future__ import annotations

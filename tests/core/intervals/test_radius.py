@@ -181,7 +181,7 @@ def test_levels_beyond_the_precision_of_a_transform_are_bounded() -> None:
 
 def test_small_epsilons_follow_the_limit() -> None:
     """Below the finest table the radius scales with the standard deviation, and a jump is added."""
-    coarse, fine = law_at("0.05"), Epsilon.parse("0.0001")
+    coarse, fine = law_at("0.05"), law_at("0.0001")
     ratio = equal_radius(fine, 3, alpha=0.05) / equal_radius(coarse, 3, alpha=0.05)
     assert 500 <= ratio <= 510
 

@@ -80,13 +80,14 @@ def test_the_radius_of_two_kinds_of_noise_is_that_of_their_law(
 ) -> None:
     """Against the law on a lattice: the radius is missed with alpha at most, and a hundredth less would not do."""
     share = 0.25
-    parts = Part(Epsilon.parse(first), share, 1), Part(Epsilon.parse(second), 1 - share, cells)
+    laws = [DiscreteLaplace.at(Epsilon.parse(text)) for text in (first, second)]
+    parts = Part(laws[0], share, 1), Part(laws[1], 1 - share, cells)
     reach = sum_radius(parts, alpha)
     length = 2**18  # X is a whole number of quarters
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     exponent = np.zeros(len(angles))
     for part in parts:
-        p = np.exp(-float(part.epsilon))
+        p = np.exp(-part.law.rate)
         exponent += part.times * np.log1p(4 * p / (1 - p) ** 2 * np.sin(4 * part.weight * angles / 2) ** 2)
     law = np.fft.irfft(np.exp(-exponent), n=length)[: length // 2]
 
