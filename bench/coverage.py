@@ -35,7 +35,7 @@ from core.clustering.certainty import noise_floor
 from core.clustering.kmeans import lloyd, nearest
 from core.clustering.methods import labels_of
 from core.histogram import count
-from core.intervals.uncertainty import Interval
+from core.intervals.levels import Interval
 from core.queries.clusters import Clusters, find_clusters
 from core.queries.estimates import Estimate, Moments
 from core.queries.moments import moments

@@ -29,7 +29,8 @@ from core.clustering.methods import Method, cells_of, weights_of
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.histogram import OccupiedCounts, empty_counts
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.threshold import least_threshold
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.queries.clusters import find_clusters
 from core.randomness import NoiseSource, seeded
@@ -234,7 +235,7 @@ def _vast() -> str:
     domain = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d)))
     order = Order(dimensions=d, epsilon=Epsilon.parse("1"), clusters=CLUSTERS, size=DeclaredSize(n))
     grid = Grid.uniform(m, d)
-    threshold = least_threshold(grid.cell_count, order.histogram_epsilon)
+    threshold = least_threshold(grid.cell_count, DiscreteLaplace.at(order.histogram_epsilon))
     plan = Plan(order=order, size=n, wanted=m, grid=grid, threshold=threshold)
     counts = OccupiedCounts(grid)
     counts.add(take_in(rows, domain, OutOfRange.CLIP).records)

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 
 from bench.report import Section, compare, publish, save
 from core.budget import Epsilon
-from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.randomness import NoiseSource
 
 EPSILONS = ("1", "0.1", "0.01", "0.0001")
@@ -38,7 +39,7 @@ def nanoseconds_per_draw(epsilon: Epsilon) -> dict[str, float]:
     noise, rng = NoiseSource(), np.random.default_rng(1)
     seconds = compare(
         {
-            "rugnik": lambda: discrete_laplace(DRAWS, epsilon, noise),
+            "rugnik": lambda: draw_noise(DiscreteLaplace.at(epsilon), DRAWS, noise),
             "numpy": lambda: rng.laplace(0, 1 / float(epsilon), DRAWS),
             "OpenDP": _opendp_sampler(epsilon),
         },
@@ -50,11 +51,11 @@ def nanoseconds_per_draw(epsilon: Epsilon) -> dict[str, float]:
 def memory(epsilon: Epsilon) -> tuple[float, float]:
     """Bytes per cell and megabytes whatever the cells: slope and intercept of the peak over two sizes."""
     noise = NoiseSource()
-    discrete_laplace(1, epsilon, noise)  # the tables of this epsilon are built once and stay
+    draw_noise(DiscreteLaplace.at(epsilon), 1, noise)  # the tables of this epsilon are built once and stay
     peaks = []
     for cells in MEMORY_CELLS:
         tracemalloc.start()
-        discrete_laplace(cells, epsilon, noise)
+        draw_noise(DiscreteLaplace.at(epsilon), cells, noise)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     slope = (peaks[1] - peaks[0]) / (MEMORY_CELLS[1] - MEMORY_CELLS[0])

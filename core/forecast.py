@@ -8,7 +8,7 @@ from math import ceil, sqrt
 
 from core.budget import Epsilon
 from core.errors import InvalidOrder, TooManyCells
-from core.mechanisms.discrete_laplace import standard_deviation, tail_radius
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.plan import MAX_EPSILON, DeclaredSize, EstimatedSize, Order, Plan, epsilon_range, make_plan
 
 TYPICAL_SHARE = 0.25  # of the cells: the "typical" range count, half of the range of two attributes
@@ -51,13 +51,14 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
             return None
         case EstimatedSize(guess=guess):
             plan = make_plan(order, max_cells=max_cells, noisy_size=guess)
+    law = DiscreteLaplace.at(order.histogram_epsilon)
     low, high = epsilon_range(N=plan.size, K=order.clusters, d=order.dimensions)
     return Forecast(
         plan=plan,
-        cell_sd=standard_deviation(order.histogram_epsilon),
-        cell_error=tail_radius(order.histogram_epsilon, probability=0.05),
+        cell_sd=law.standard_deviation,
+        cell_error=law.tail_radius(probability=0.05),
         count_error=_count_error(plan),
-        size_sd=standard_deviation(order.size_epsilon) if order.size_epsilon else None,
+        size_sd=DiscreteLaplace.at(order.size_epsilon).standard_deviation if order.size_epsilon else None,
         expected_deviation=plan.expected_deviation,
         epsilon_low=low,
         epsilon_high=high,
@@ -74,7 +75,7 @@ def _count_error(plan: Plan) -> float | None:
     if plan.threshold is not None:
         return None
     cells = ceil(TYPICAL_SHARE * plan.grid.cell_count)
-    return _Z95 * standard_deviation(plan.order.histogram_epsilon) * sqrt(cells)
+    return _Z95 * DiscreteLaplace.at(plan.order.histogram_epsilon).standard_deviation * sqrt(cells)
 
 
 def _warnings(plan: Plan, low: float, high: float) -> Iterator[str]:

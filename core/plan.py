@@ -19,7 +19,8 @@ from core.budget import NOTHING, Epsilon
 from core.domain.axis import MAX_CELLS_PER_AXIS
 from core.domain.grid import MAX_DIMENSIONS, Grid
 from core.errors import InvalidOrder, TooManyCells
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.threshold import least_threshold
 
 MAX_EPSILON = Epsilon.parse("100")
 MAX_SIZE = 10**12
@@ -240,7 +241,7 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
             m = min(max(wanted, _ceil_root(4 * K, d)), most)
         case _:
             assert_never(order.size)
-    threshold = least_threshold(m**d, order.histogram_epsilon) if m**d > max_cells else None
+    threshold = least_threshold(m**d, DiscreteLaplace.at(order.histogram_epsilon)) if m**d > max_cells else None
     return Plan(order=order, size=N, wanted=wanted, grid=Grid.uniform(m, d), threshold=threshold)
 
 

@@ -27,7 +27,8 @@ from core.cells import Cells, DenseCells, ThresholdedCells
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts
-from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.mechanisms.survivors import survivors
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
@@ -66,7 +67,7 @@ def draw(
 
 def noisy_size(size: int, order: Order, noise: NoiseSource) -> int:
     """The number of records, noised with the share of epsilon that the order sets aside for it."""
-    return size + int(discrete_laplace(1, order.size_epsilon, noise)[0])
+    return size + int(draw_noise(DiscreteLaplace.at(order.size_epsilon), 1, noise)[0])
 
 
 def release(
@@ -103,13 +104,13 @@ def release(
 
 def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> Cells:
     """Noisy counts of every cell, or of those that reach the threshold of the plan."""
-    grid, epsilon = plan.grid, plan.order.histogram_epsilon
+    grid, law = plan.grid, DiscreteLaplace.at(plan.order.histogram_epsilon)
     match counts, plan.threshold:
         case Counts(), None:
-            return DenseCells(grid, counts.cells + discrete_laplace(grid.cell_count, epsilon, noise))
+            return DenseCells(grid, counts.cells + draw_noise(law, grid.cell_count, noise))
         case OccupiedCounts(), int(threshold):
             numbers, noisy = survivors(
-                *counts.occupied(), cell_count=grid.cell_count, threshold=threshold, epsilon=epsilon, noise=noise
+                *counts.occupied(), cell_count=grid.cell_count, threshold=threshold, law=law, noise=noise
             )
             return ThresholdedCells(grid, numbers, noisy, threshold)
         case _:

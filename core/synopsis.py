@@ -16,7 +16,8 @@ from core.cells import Cells, cells_from_bytes
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.errors import CoreError, InvalidSynopsis
-from core.mechanisms.discrete_laplace import MECHANISM
+from core.mechanisms.discrete_laplace import MECHANISM, DiscreteLaplace
+from core.mechanisms.law import NoiseLaw
 from core.plan import Rule
 from core.records import OutOfRange
 
@@ -69,6 +70,16 @@ class Synopsis:
     def histogram_epsilon(self) -> Epsilon:
         """What the cells were noised with."""
         return self.epsilon - self.size_epsilon
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise of each cell."""
+        return DiscreteLaplace.at(self.histogram_epsilon)
+
+    @property
+    def size_law(self) -> NoiseLaw | None:
+        """The law of the noise of a bought size; None where the size was declared."""
+        return DiscreteLaplace.at(self.size_epsilon) if self.size_epsilon else None
 
     @property
     def digest(self) -> str:

@@ -20,7 +20,7 @@ from app.http.schemas.base import IN_WORDS
 from app.ingest import errors as ingest
 from core import errors as core
 from core.budget import HOW_TO_WRITE
-from core.intervals.uncertainty import OUT_OF_BOUNDS
+from core.intervals.levels import OUT_OF_BOUNDS
 
 log = structlog.get_logger(__name__)
 

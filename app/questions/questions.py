@@ -14,7 +14,7 @@ from app.questions.answers import Prepared, Question
 from core.checkpoint import Checkpoint
 from core.clustering.methods import Choice, Method
 from core.errors import InvalidQuery
-from core.intervals.uncertainty import Interval
+from core.intervals.levels import Interval
 from core.queries.boxes import Box, Range
 from core.queries.clusters import Clusters, assign, find_clusters, scan
 from core.queries.denoise import CountsKind

@@ -1,29 +1,31 @@
-"""What the noise leaves certain of a clustering: intervals and regions of centres, stability, noise and merges.
+"""The uncertainty of a clustering: intervals and regions of centres, stability, noise probability and merges.
 
-*By the noise.* A centre's region is the cells nearest to it. The mean of the gridded rows in a region is a ratio of
-noisy sums, and `ratio_intervals` covers it at its level. (For a region that was fixed beforehand. This one follows from
-the same counts, which costs little: see the coverage that is measured.) Of a thresholded synopsis, whose listed cells
-were chosen for their noise, the bounds of `core.intervals.listed` serve instead, and the mean is that of all rows in
-the region, listed or not.
+An interval of a centre is the union of two parts.
 
-*By the model.* Each sample of the posterior is a set of rows that may be behind the counts. Lloyd on them, from the
-answer's centres, tells where those rows would have the centre. The root mean square of the way from the answer's
-centre is its standard error, and the interval reaches STRETCH normal radii of it: no model is true to the letter.
+*By the noise.* A centre's region is the set of cells nearest to it. The mean of the gridded rows in a region is a ratio
+of noisy sums, and its Fieller interval (`core.intervals.ratios`) covers it at its level. That holds for a region fixed
+beforehand. This one follows from the same counts, which costs little: see the coverage that is measured. The listed
+cells of a thresholded synopsis were selected for their noise. There the bounds of `core.intervals.listed` serve, and
+the mean is that of all rows in the region, listed or not.
 
-An answer's interval is the union of both. Without samples of a posterior there is no second part. Then a centre may lie
-elsewhere than the mean of its region's noisy counts: `projected` and `thresholded` leave out counts that look like
-noise, and `thresholded` moves centres within their cells. There the interval is the union of the first part and of the
-same interval moved along with the centre, so that it reaches as far beyond the centre as noise reaches. (Up to the
-domain's bounds. And with no noise to speak of, one end is the mean of the region, the other the centre.)
+*By the model.* Each posterior sample is a possible set of rows. Lloyd's algorithm on it, started at the answer's
+centres c, ends at centres c'. The standard error of a centre is the root mean square of c' - c over samples, and the
+interval is c -+ STRETCH z_(1 - alpha / 2) standard errors, with STRETCH = 2 because no model is exactly true.
 
-What an interval covers at its level (bench/coverage.py; 95 % and more of the time):
+Without posterior samples there is no second part. Then a centre may differ from the mean of its region: `projected` and
+`thresholded` leave out counts that look like noise, and `thresholded` moves centres within their cells. There the
+interval is the union of the first part and of the first part shifted by (centre - mean). So it reaches as far beyond
+the centre as the noise reaches, up to the domain's bounds. With no noise to speak of, its ends are the mean and the
+centre.
+
+What an interval covers at its level (bench/coverage.py measures 95 % and more):
 
 - the mean of the gridded rows in the region: the first part alone does that;
-- the mean of the rows nearest to the centre, seen to hold on planned grids, with data of the model's kind and others.
-  Where rows heap up inside a cell, at a bound say, or clusters are no wider than cells, add the `discretisation`;
-- where there are clusters to be found, the centre to which Lloyd on the rows would go from the answer's. Rows that form
-  no clusters (a ring, a cloud) can be cut in many ways, nearly as good as one another; there Lloyd on the rows leaves
-  these intervals more often than the level says, and no interval around one cut could tell.
+- the mean of the rows nearest to the centre, on planned grids, with data of the model's kind and of others. Where rows
+  heap up inside a cell, at a bound say, or clusters are no wider than cells, add the `discretisation`;
+- where the rows form clusters, the centre to which Lloyd on the rows would go from the answer's. Rows that form none (a
+  ring, a cloud) can be cut in many ways that are nearly equally good; there Lloyd on the rows leaves these intervals
+  more often than the level says, and no interval around one cut can show that.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from core.budget import Epsilon
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.kmeans import lloyd, nearest
 from core.clustering.methods import Placed, block_means, block_numbers, labels_of, weights_of
@@ -43,21 +45,19 @@ from core.clustering.posterior import Draws
 from core.domain.domain import Domain
 from core.intervals.listed import ListedCells
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
-from core.intervals.uncertainty import Floats
-from core.mechanisms.discrete_laplace import standard_deviation
 from core.queries.estimates import axis_centres
 from core.queries.size import expected_rows
 from core.randomness import seeded
 from core.synopsis import Synopsis
 
 STRETCH = 2.0
-_REDRAWS, _AT_ONCE = 8, 2**20
-_OFTEN = 0.1
+_REDRAWS, _AT_ONCE = 8, 2**20  # fresh draws of noise for the stability; counts held at once
+_LEAST_MERGE = 0.1  # merges of a smaller probability are not listed
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two clusters, by number, and the share of samples whose own best clustering has one centre for both."""
+    """Two clusters, by number, and the posterior probability that they are one: see `_merges`."""
 
     clusters: tuple[int, int]
     probability: float
@@ -65,11 +65,10 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certainty:
-    """For each centre its standard error along each axis of [-1, 1]^d and the probability that it is only noise.
+    """For each centre its standard error along each axis of [-1, 1]^d, and the probability that it is only noise.
 
-    Only noise is a cluster with fewer rows than noise alone would show in its region in one case of twenty, or with
-    less than a quarter of an even share where that is the smaller, or with none. Without samples of a posterior there
-    is neither, and no merges.
+    A cluster is only noise if its region has fewer rows than `noise_floor`. Without posterior samples `errors` and the
+    entries of `noise` are None, and there are no merges.
     """
 
     errors: Floats | None
@@ -79,24 +78,24 @@ class Certainty:
 
 
 def certainty(synopsis: Synopsis, placed: Placed, *, seed: int, checkpoint: Checkpoint = carry_on) -> Certainty:
-    """From samples of the posterior where there are some, else from noise added once more."""
+    """From posterior samples where the method has them; else only the stability, by fresh noise."""
     centres, draws = placed.centres, placed.draws
     if draws is None:
-        return Certainty(None, (None,) * len(centres), (), _shaken(synopsis, placed, seed, checkpoint))
+        return Certainty(None, (None,) * len(centres), (), _stability_by_noise(synopsis, placed, seed, checkpoint))
     starts = np.repeat(centres[None], len(draws.counts), axis=0)
     moved = lloyd(draws.places, draws.counts, starts, checkpoint=checkpoint)
     return Certainty(
         errors=np.sqrt(np.square(moved - centres).mean(axis=0)),
         noise=tuple(_noise(synopsis, placed, draws)),
         merges=_merges(centres, _own_clusterings(draws, moved, checkpoint)),
-        stability=_stays(placed, moved),
+        stability=_stability(placed, moved),
     )
 
 
 def centre_intervals(
     synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, alphas: Sequence[float]
 ) -> list[list[list[Ends]]]:
-    """(low, high) for each alpha, centre and attribute, in its own units; the module's docstring says of what."""
+    """(low, high) for each alpha, centre and attribute, in its own units: the intervals of the module's docstring."""
     if not synopsis.cells.complete:
         return [_listed_intervals(ListedCells(synopsis), placed, labels, alpha) for alpha in alphas]
     domain, k = synopsis.domain, len(placed.centres)
@@ -105,11 +104,11 @@ def centre_intervals(
     ratios = [slabs[x][i] for i in range(k) for x in range(len(bounds))]
     own = domain.from_unit(placed.centres)
     intervals = []
-    for alpha, exact in zip(alphas, ratio_intervals(synopsis.histogram_epsilon, ratios, alphas), strict=True):
+    for alpha, exact in zip(alphas, ratio_intervals(synopsis.law, ratios, alphas), strict=True):
         low, high = np.reshape(exact, (k, len(bounds), 2)).transpose(2, 0, 1)
         if errors is None:
             means = np.array([ratio.value for ratio in ratios]).reshape(own.shape)
-            joined = _moved(low, high, means, own)
+            joined = _union_with_shifted(low, high, means, own)
         else:
             reach = STRETCH * float(-ndtri(alpha / 2)) * errors * domain.width / 2
             joined = np.minimum(low, own - reach), np.maximum(high, own + reach)
@@ -117,21 +116,21 @@ def centre_intervals(
     return intervals
 
 
-def _moved(low: Floats, high: Floats, means: Floats, centres: Floats) -> tuple[Floats, Floats]:
-    """The union of the intervals of means and of the same intervals moved along to the centres, where they differ."""
-    by = centres - means
-    return low + np.minimum(by, 0.0), high + np.maximum(by, 0.0)
+def _union_with_shifted(low: Floats, high: Floats, means: Floats, centres: Floats) -> tuple[Floats, Floats]:
+    """The union of [low, high] and of the same interval shifted by (centre - mean)."""
+    shift = centres - means
+    return low + np.minimum(shift, 0.0), high + np.maximum(shift, 0.0)
 
 
 def _clipped(low: Floats, high: Floats, domain: Domain) -> list[list[Ends]]:
-    """For each centre and attribute both ends, within the domain."""
+    """(low, high) for each centre and attribute, within the domain."""
     upper = np.array([attribute.upper for attribute in domain.attributes])
     ends = np.clip(np.stack([low, high], axis=2), domain.lower[:, None], upper[:, None])
     return [[(a, b) for a, b in centre] for centre in ends.tolist()]
 
 
 def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: int) -> list[Ratio]:
-    """The mean of each region along one axis, from the sums of its cells in each slab across it."""
+    """The mean of each region along an axis as a ratio: its cells are summed by slabs across the axis."""
     grid, attribute, k = synopsis.grid, synopsis.domain.attributes[axis], len(placed.centres)
     m = grid.cells_per_axis
     slab = np.arange(grid.cell_count) // m ** (grid.dimensions - 1 - axis) % m + m * labels
@@ -142,7 +141,7 @@ def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: 
 
 
 def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.int64], alpha: float) -> list[list[Ends]]:
-    """For the mean of all rows in a region, listed or not, of a thresholded synopsis.
+    """Intervals for the mean of all rows in each region, listed or not, of a thresholded synopsis.
 
     With v from 0 at an attribute's lower bound to 1 at its upper one, a region of n rows has sums S of v and n - S of
     1 - v. Both are at least what listed cells are certain to hold, and n is at most all rows less what the other
@@ -164,18 +163,21 @@ def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.in
     low, high = np.clip(np.minimum(low, means), 0.0, 1.0), np.clip(np.maximum(high, means), 0.0, 1.0)
     centres = domain.from_unit(placed.centres)
     own = [domain.lower + side * domain.width for side in (low, high, means)]
-    return _clipped(*_moved(own[0], own[1], own[2], centres), domain)
+    return _clipped(*_union_with_shifted(own[0], own[1], own[2], centres), domain)
 
 
 def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:
-    """The rows below which a region of so many cells counts as only noise."""
-    reach = float(ndtri(0.95)) * standard_deviation(synopsis.histogram_epsilon) * np.sqrt(cells)
+    """The rows below which a region of so many cells counts as only noise, for each of k regions.
+
+    The one-sided 95 % normal radius of the region's noise, or N / (4 k) if that is less, and at least one row.
+    """
+    reach = float(ndtri(0.95)) * synopsis.law.standard_deviation * np.sqrt(cells)
     floor: Floats = np.maximum(np.minimum(reach, expected_rows(synopsis) / (4 * k)), 1.0)
     return floor
 
 
 def _noise(synopsis: Synopsis, placed: Placed, draws: Draws) -> list[float]:
-    """The share of samples in which a region has fewer rows than its floor."""
+    """The share of samples in which each region has fewer rows than its `noise_floor`."""
     k = len(placed.centres)
     labels = labels_of(placed.cells, placed.centres)
     floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))
@@ -183,23 +185,28 @@ def _noise(synopsis: Synopsis, placed: Placed, draws: Draws) -> list[float]:
 
 
 def _own_clusterings(draws: Draws, moved: Floats, checkpoint: Checkpoint) -> Floats:
-    """Of each sample the better of two clusterings: from the answer's centres, and from its own components."""
+    """(samples, k, d): of two Lloyd runs on each sample the one of less WCSS, from `moved` and from its components."""
     other = lloyd(draws.places, draws.counts, draws.mu, checkpoint=checkpoint)
     squares = [(nearest(draws.places, run)[1] * draws.counts).sum(axis=1) for run in (moved, other)]
     return np.where((squares[1] < squares[0])[:, None, None], other, moved)
 
 
 def _merges(centres: Floats, own: Floats) -> tuple[Merge, ...]:
-    """Pairs of centres that lie nearest to the same centre of a sample, in at least one sample of ten."""
+    """Pairs of centres nearest to the same centre of a sample's own clustering, with the share of such samples."""
     k = len(centres)
     labels = nearest(centres, own)[0]
     shares = {(i, j): float((labels[:, i] == labels[:, j]).mean()) for i in range(k) for j in range(i + 1, k)}
-    often = sorted(((share, pair) for pair, share in shares.items() if share >= _OFTEN), key=lambda s: (-s[0], s[1]))
+    often = sorted(
+        ((share, pair) for pair, share in shares.items() if share >= _LEAST_MERGE), key=lambda s: (-s[0], s[1])
+    )
     return tuple(Merge(clusters=pair, probability=share) for share, pair in often)
 
 
-def _stays(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = None) -> float:
-    """The share of rows whose centre has the same number before and after; by blocks of cells where there are many."""
+def _stability(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = None) -> float:
+    """The share of weight whose nearest centre has the same number among `placed.centres` and among `moved`.
+
+    `blocks` stands for cells where these are very many.
+    """
     heavy = placed.weights > 0.0
     points, weights = placed.cells[heavy], placed.weights[heavy]
     if blocks is not None:
@@ -208,29 +215,22 @@ def _stays(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = Non
     return float(((before == after) * weights).sum() / (len(moved) * weights.sum()))
 
 
-def _shaken(synopsis: Synopsis, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
-    """The share of rows that stay in their cluster when noise of the same law is added once more."""
+def _stability_by_noise(synopsis: Synopsis, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
+    """The stability when fresh noise of the same law is added to the counts: a parametric bootstrap (Efron 1979)."""
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
     blocks = block_numbers(synopsis, int(np.count_nonzero(placed.weights)))
     moved, at_once = [], max(1, _AT_ONCE // len(cells))
     for start in range(0, _REDRAWS, at_once):
         checkpoint()
         size = (min(at_once, _REDRAWS - start), len(cells))
-        noisy = (counts + _public_noise(synopsis.histogram_epsilon, size, rng)).astype(np.float64)
+        noisy = (counts + synopsis.law.simulate(size, rng)).astype(np.float64)
         weights = weights_of(synopsis, placed.choice.method, noisy)
         if blocks is None:
             heavy = weights.any(axis=0)
             centres = np.repeat(placed.centres[None], len(weights), axis=0)
             moved.append(lloyd(cells[heavy], weights[:, heavy], centres, checkpoint=checkpoint))
             continue
-        for some in weights:
-            points, masses = block_means(cells, some, blocks)
+        for row in weights:
+            points, masses = block_means(cells, row, blocks)
             moved.append(lloyd(points, masses, placed.centres[None], checkpoint=checkpoint))
-    return _stays(placed, np.concatenate(moved), blocks)
-
-
-def _public_noise(epsilon: Epsilon, size: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Noise of the released law from a public seed: it protects nobody, it only shows what noise can do."""
-    p = -np.expm1(-float(epsilon))
-    noise: NDArray[np.int64] = rng.geometric(p, size) - rng.geometric(p, size)
-    return noise
+    return _stability(placed, np.concatenate(moved), blocks)

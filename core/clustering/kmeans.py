@@ -1,4 +1,4 @@
-"""Weighted k-means++ and Lloyd, all restarts at once; has never heard of privacy.
+"""Weighted k-means++ (Arthur and Vassilvitskii 2007) and Lloyd (1982), all restarts at once; knows nothing of privacy.
 
 Our own and not scikit-learn's: on the few hundred cells of a synopsis it is faster on one thread (bench/kmeans.py),
 it takes no second to import, and it cannot start a thread. Every operation is elementwise or a bincount, none is a
@@ -13,9 +13,9 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 
-Floats = NDArray[np.float64]
 _MAX_ITERATIONS = 300
 _SCREENING_STEPS, _FINISHED = 3, 3
 _MOST_WORK = 5 * 10**8  # distances along an axis
@@ -142,12 +142,12 @@ def _step(
     for start in range(0, n, block):
         checkpoint()
         part = slice(start, start + block)
-        some = points[part] if points.ndim == 2 else points[:, part][active]
+        chunk = points[part] if points.ndim == 2 else points[:, part][active]
         mass = weights[:, part][active]
-        labels, _distances = nearest(some, centres)
+        labels, _distances = nearest(chunk, centres)
         keys = np.concatenate([bins, (labels + k * np.arange(restarts)[:, None]).ravel()])
         for i, total in enumerate(totals):
-            terms = mass if i == 0 else mass * some[..., i - 1]
+            terms = mass if i == 0 else mass * chunk[..., i - 1]
             totals[i] = np.bincount(keys, weights=np.concatenate([total, terms.ravel()]))
     weight, *sums = totals.reshape(1 + d, restarts, k)
     held = weight > 0
@@ -190,6 +190,6 @@ def _draw(masses: Floats, draws: int, rng: np.random.Generator) -> NDArray[np.in
     ends = cumulative[n - 1 :: n]
     starts = np.concatenate([[0.0], ends[:-1]])
     targets = starts[:, None] + rng.random((rows, draws)) * (ends - starts)[:, None]
-    found = np.searchsorted(cumulative, targets.ravel(), side="right").reshape(rows, draws)
-    columns: NDArray[np.int64] = np.clip(found - n * np.arange(rows)[:, None], 0, n - 1)
+    flat = np.searchsorted(cumulative, targets.ravel(), side="right").reshape(rows, draws)
+    columns: NDArray[np.int64] = np.clip(flat - n * np.arange(rows)[:, None], 0, n - 1)
     return columns

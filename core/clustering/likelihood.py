@@ -1,16 +1,18 @@
-"""What one noisy count says about the rows expected in its cell, tabulated once for every cell.
+"""The likelihood of the expected number of rows in a cell, given its noisy count; tabulated once for every cell.
 
-The true count t of a cell with expectation lambda has the law
+The true count t of a cell with expectation lambda is Poisson, contaminated with a wide "slab" S (a contaminated law, as
+Tukey 1960 has for the normal):
 
     p(t | lambda) = .998 Poisson(t | lambda) + .002 S(t),    S(t) in proportion to 1 / (t + 1) on 0 … T.
 
-The slab S keeps a fit honest on data that are no mixture of Gaussians: no cell, however odd, can veto the others. The
-noisy count y has the law of t plus two-sided geometric noise, so up to a constant
+Without the slab, one cell that no mixture of normal laws explains could rule out an otherwise good fit. The noisy count
+is y = t + Z, so up to a constant the likelihood is
 
-    L(lambda) = sum over t of p(t | lambda) exp(-epsilon |y - t|),
+    L(lambda) = sum over t of p(t | lambda) P(Z = y - t) / P(Z = 0),
 
-and the posterior of t given lambda has the terms of this sum as weights. They come from two recurrences of positive
-terms, one up and one down in t, with nothing that could cancel. For y < 0 the sum is that of y = 0 times a constant.
+and the terms of this sum are the posterior weights of t given lambda and y. Their moments t^0, t^1, t^2 give the
+likelihood, the posterior mean and the posterior variance (`core.mechanisms.law.NoiseLaw.kernel_sums`). For y < 0 the
+sum is that of y = 0 times a constant, since the noise kernel is exponential there.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-Floats = NDArray[np.float64]
+from core.arrays import Floats
+from core.mechanisms.law import NoiseLaw
 
 _SLAB = 0.002
 _STEPS = 4  # table entries for each unit of sqrt(lambda), on which scale a Poisson count has the deviation 1/2
@@ -31,10 +34,11 @@ _LONGEST = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellLikelihood:
-    """log L, and mean and variance of the true count, for each cell at sqrt(lambda) = 0, 1/4, 1/2, … ; linear between.
+    """log L(lambda), and the posterior mean and variance of t, tabulated for each cell; shape (cells, entries).
 
-    Counts are in units of `unit` rows: 1 but for large counts, which would need long tables. A Poisson law of units is
-    wider than one of rows, which is as well: with thousands of rows in a cell no mixture fits them to within a root.
+    Entries are at sqrt(lambda) = 0, 1/4, 1/2, …; values between them are interpolated linearly. Counts are in units of
+    `unit` rows: 1, except for large counts, which would need long tables. A Poisson law of units is wider than one of
+    rows. That does no harm: with thousands of rows in a cell, no mixture fits them to within sqrt(lambda).
     """
 
     unit: int
@@ -48,7 +52,7 @@ class CellLikelihood:
         return int(self.log.shape[1] - 2)
 
     def at(self, expected: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Where (chains, cells) expectations lie in the tables: flat index of the entry below, and the way past it."""
+        """For (chains, cells) expectations: flat index of the entry below, fraction of a step past it."""
         place = np.sqrt(expected)
         place *= _STEPS
         np.minimum(place, self.most + 0.999, out=place)
@@ -72,7 +76,7 @@ class CellLikelihood:
 
 
 def between(table: Floats, place: tuple[NDArray[np.intp], Floats]) -> Floats:
-    """A table read at places that `at` gave."""
+    """Linear interpolation in a table, at places that `CellLikelihood.at` returned."""
     below, past = place
     flat = table.ravel()
     low = flat.take(below)
@@ -80,23 +84,15 @@ def between(table: Floats, place: tuple[NDArray[np.intp], Floats]) -> Floats:
     return values
 
 
-def cell_likelihood(counts: NDArray[np.int64], epsilon: float) -> CellLikelihood:
-    """The tables of every cell. Work and memory depend on the counts only up to a bound, by the choice of unit."""
-    largest, tail = max(0, int(counts.max())), ceil(14 / epsilon)
+def cell_likelihood(counts: NDArray[np.int64], law: NoiseLaw) -> CellLikelihood:
+    """The tables of every cell. The choice of unit bounds work and memory, however large the counts are."""
+    largest, tail = max(0, int(counts.max())), law.kernel_reach
     unit = max(1, ceil((largest + tail) / _LONGEST))
     most = (largest + tail) // unit + 10
-    kernel = np.exp(-epsilon * unit)
     roots = np.arange(_STEPS * (ceil(sqrt(most)) + 1) + 1) / _STEPS
     weights = _weights(most, roots**2)
     powers = np.arange(most + 1)[:, None, None] ** np.arange(3)[None, :, None]
-    terms = weights[:, None, :] * powers  # (t, moment, lambda)
-    sums = terms.copy()
-    for t in range(1, most + 1):
-        sums[t] += kernel * sums[t - 1]
-    above = np.zeros(sums.shape[1:])
-    for t in range(most - 1, -1, -1):
-        above = kernel * (above + terms[t + 1])
-        sums[t] += above
+    sums = law.kernel_sums(weights[:, None, :] * powers, unit=unit)  # (y, moment, lambda)
     row = np.clip(np.rint(counts / unit).astype(np.int64), 0, most)
     kept, place = np.unique(row, return_inverse=True)
     zeroth, first, second = np.moveaxis(sums[kept], 1, 0)
@@ -106,9 +102,9 @@ def cell_likelihood(counts: NDArray[np.int64], epsilon: float) -> CellLikelihood
 
 
 def _weights(most: int, expected: Floats) -> Floats:
-    """p(t | lambda) for t = 0 … T and each lambda."""
+    """p(t | lambda), shape (t = 0 … T, lambdas)."""
     t = np.arange(most + 1)[:, None]
     poisson = np.exp(xlogy(t, expected) - expected - gammaln(t + 1.0))
     slab = 1.0 / (t + 1.0)
-    law: Floats = (1.0 - _SLAB) * poisson + _SLAB * slab / slab.sum()
-    return law
+    probabilities: Floats = (1.0 - _SLAB) * poisson + _SLAB * slab / slab.sum()
+    return probabilities

@@ -1,12 +1,14 @@
-"""Four ways to place k centres on a synopsis, and which of them serves a question. None looks at rows: there are none.
+"""Four methods that place k centres on a synopsis, and the choice between them. All are post-processing.
 
-- `posterior`: k-means on the posterior mean of the counts under a mixture model (core.clustering.posterior), unless the
-  counts themselves speak clearly against where it leads; then `projected`.
-- `projected`: k-means on the nearest non-negative counts with the same sum.
+- `posterior`: k-means on the posterior mean of the counts under a mixture model (`core.clustering.posterior`). If the
+  raw counts contradict the result, `projected` serves instead.
+- `projected`: k-means on the Euclidean projection of the counts on non-negative counts with the same sum.
 - `thresholded`: k-means on the cells that reach a threshold which few empty cells reach. Made for four and more
   dimensions, where nearly all cells are empty and their noise together would outweigh the rows.
 - `lloyd`: the paper's. Weighted Lloyd on counts clipped at zero, ten starts at random cells, and the best run by the
-  noisy objective, since a release allows nothing else.
+  noisy objective: a choice by the rows would be a second look at private data.
+
+Reference for k-means: Lloyd (1982), with greedy k-means++ starts, Arthur and Vassilvitskii (2007).
 """
 
 from __future__ import annotations
@@ -17,13 +19,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
+from core.clustering.centres_within_cells import within_cells
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
 from core.clustering.posterior import Draws, by_cell, posterior
-from core.clustering.subcell import within_cells
-from core.intervals.uncertainty import Floats
-from core.mechanisms.discrete_laplace import standard_deviation
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.threshold import least_threshold
 from core.plan import THRESHOLDED_DIMENSIONS
 from core.queries.denoise import nonnegative
 from core.queries.size import expected_rows
@@ -37,7 +38,7 @@ MOST_POINTS, _FINISHING_STEPS = 2**15, 4
 # N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
 LLOYD_STARTS = 10
-# What the posterior was made for, and has the time for: three seconds on one core, whatever is asked.
+# Limits of the posterior method, so that an answer takes at most about three seconds on one core.
 _MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 5000, 2**16, 2**15
 
 
@@ -60,9 +61,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """Centres in [-1, 1]^d, the largest first, on cells at their places with noisy counts and with weights.
+    """k centres in [-1, 1]^d, the heaviest first, and the cells that they were placed on.
 
-    Of a thresholded synopsis the cells are the listed ones. Of the posterior there are samples as well.
+    `cells` are (n, d) cell centres with their noisy `counts` and the `weights` of k-means; of a thresholded synopsis,
+    the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior samples, if the method has them.
     """
 
     choice: Choice
@@ -105,30 +107,35 @@ def place(synopsis: Synopsis, k: int, asked: Method, *, seed: int, checkpoint: C
     choice = choose(synopsis, k, asked)
     if choice.method is not Method.POSTERIOR:
         return _by_counts(synopsis, k, choice, seed, checkpoint)
-    found = _by_posterior(synopsis, k, choice, seed, checkpoint)
+    placed = _by_posterior(synopsis, k, choice, seed, checkpoint)
     if _signal(synopsis, k) < _ENOUGH_TO_JUDGE:
-        return found
+        return placed
     contradicted = Choice(Method.PROJECTED, "Projected counts serve: the counts contradict the model's centres.")
     other = _by_counts(synopsis, k, contradicted, seed, checkpoint)
-    return other if _doubt(synopsis, found.centres, other.centres) > _CONTRADICTION else found
+    contradiction = _contradiction(synopsis, placed.centres, other.centres)
+    return other if contradiction > _CONTRADICTION else placed
 
 
-def _doubt(synopsis: Synopsis, centres: Floats, others: Floats) -> float:
-    """By how many standard deviations of its noise the raw objective prefers the others.
+def _contradiction(synopsis: Synopsis, centres: Floats, others: Floats) -> float:
+    """A z-score: by how many standard deviations of its noise the raw objective prefers the others.
 
-    For given centres the weighted squares of the raw counts are an unbiased estimate of those of the gridded rows, and
-    the law of their noise is known. The others were fitted to these very counts, so that they are ahead by one or so
-    even where they are worse; with little signal this says nothing, with much of it model and counts should agree.
+    With D_j(c) the squared distance of cell j to the nearest of the centres c, the statistic is
+
+        sum of y_j (D_j(centres) - D_j(others)) / (sigma sqrt(sum of (D_j(centres) - D_j(others))^2)).
+
+    Its numerator is an unbiased estimate of how much more WCSS the gridded rows have at `centres`; sigma is the
+    deviation of the noise of a cell. The others were fitted to these very counts, so they are ahead by about one even
+    where they are worse. With little signal this says nothing; with much of it model and counts should agree.
     """
     squares = nearest(synopsis.grid.centres(), np.stack([centres, others]))[1]
     ahead = squares[0] - squares[1]
-    noise = standard_deviation(synopsis.histogram_epsilon) * float(np.sqrt(np.square(ahead).sum()))
+    noise = synopsis.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
     return float((synopsis.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
 
 
 def _signal(synopsis: Synopsis, k: int) -> float:
-    """N epsilon / K."""
-    return expected_rows(synopsis) * float(synopsis.histogram_epsilon) / k
+    """N epsilon / K: rows of an even cluster, in units of the noise scale."""
+    return expected_rows(synopsis) * synopsis.law.rate / k
 
 
 def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
@@ -140,9 +147,11 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint
         blocks = block_numbers(synopsis, int(np.count_nonzero(heavy)))
         points, masses = (cells, weights) if blocks is None else block_means(cells, weights, blocks)
         many = restarts(points, masses, k)
-        found = kmeans(points, masses, k, restarts=many, rng=rng, checkpoint=checkpoint)
+        clustering = kmeans(points, masses, k, restarts=many, rng=rng, checkpoint=checkpoint)
         steps = 0 if blocks is None else _FINISHING_STEPS
-        finished = lloyd(cells[heavy], weights[heavy], found.centres[None], iterations=steps, checkpoint=checkpoint)
+        finished = lloyd(
+            cells[heavy], weights[heavy], clustering.centres[None], iterations=steps, checkpoint=checkpoint
+        )
         centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
         if choice.method is Method.THRESHOLDED:
             centres = within_cells(synopsis, centres, labels_of(cells, centres))
@@ -153,10 +162,10 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint
 
 
 def block_numbers(synopsis: Synopsis, heavy: int) -> NDArray[np.int64] | None:
-    """The block that each cell lies in, where so many cells have weight that k-means on them would take too long.
+    """The block that each cell lies in; None if `heavy`, the number of cells with weight, is small enough without.
 
-    Blocks have equally many cells on every axis, but for the last ones; None where the cells themselves will do, and of
-    a thresholded synopsis, which has few.
+    Blocks have equally many cells on every axis, but for the last ones. A thresholded synopsis has few cells and needs
+    no blocks.
     """
     grid = synopsis.grid
     if heavy <= MOST_POINTS or not synopsis.cells.complete:
@@ -168,20 +177,20 @@ def block_numbers(synopsis: Synopsis, heavy: int) -> NDArray[np.int64] | None:
 
 
 def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The weighted mean place and the weight of every block that has some."""
+    """The weighted mean place and the weight of every block with positive weight."""
     masses = np.bincount(blocks, weights=weights).astype(np.float64)
-    some = masses > 0.0
-    sums = [np.bincount(blocks, weights=weights * cells[:, x])[some] for x in range(cells.shape[1])]
-    return np.stack(sums, axis=1) / masses[some, None], masses[some]
+    heavy = masses > 0.0
+    sums = [np.bincount(blocks, weights=weights * cells[:, x])[heavy] for x in range(cells.shape[1])]
+    return np.stack(sums, axis=1) / masses[heavy, None], masses[heavy]
 
 
 def weights_of(synopsis: Synopsis, method: Method, counts: Floats) -> Floats:
-    """What the cells weigh for a method that goes by noisy counts alone: some counts, or a row of them each time."""
+    """The weights of k-means for a method that uses noisy counts alone: (cells,) or (draws, cells), as `counts` is."""
     match method:
         case Method.LLOYD:
             return positive(np.maximum(counts, 0.0))
         case Method.THRESHOLDED:
-            least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.histogram_epsilon)
+            least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.law)
             kept = np.where(counts >= least, counts, 0.0)
             none = ~kept.any(axis=-1)
             if none.any():
@@ -207,7 +216,7 @@ def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:
 
 
 def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats]:
-    """Centres and noisy counts of all cells, or of the listed ones; of the middle where not one is listed."""
+    """Centres and noisy counts of all cells, or of the listed ones; the middle with count 0 if none is listed."""
     if not len(synopsis.counts):
         return np.zeros((1, synopsis.grid.dimensions)), np.zeros(1)
     return synopsis.cells.centres(), synopsis.counts.astype(np.float64)
@@ -216,9 +225,9 @@ def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats]:
 def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
     """Many starts on the cells, each at the mean place of its rows; the best few are finished on the fine grid."""
     rng, grid = seeded(seed), synopsis.grid
-    found = posterior(synopsis, k, rng=rng, checkpoint=checkpoint)
-    fine = found.fine.centres()
-    shares = by_cell(found.weights[None], grid)[0]
+    density = posterior(synopsis, k, rng=rng, checkpoint=checkpoint)
+    fine = density.fine.centres()
+    shares = by_cell(density.weights[None], grid)[0]
     weights = shares.sum(axis=1)
     places = np.stack(
         [(shares * by_cell(fine[None, :, x], grid)[0]).sum(axis=1) / weights for x in range(grid.dimensions)], axis=1
@@ -227,10 +236,10 @@ def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpo
     starts = plus_plus(places, weights, k, restarts=many, rng=rng, checkpoint=checkpoint)
     centres = lloyd(places, weights, starts, checkpoint=checkpoint)
     order = np.argsort((nearest(places, centres)[1] * weights).sum(axis=1), kind="stable")
-    heavy = found.weights > 1e-9 * found.weights.sum()
-    refined = lloyd(fine[heavy], found.weights[heavy], centres[order[:_REFINED]], checkpoint=checkpoint)
-    best, inertia = _best(fine[heavy], found.weights[heavy], refined, checkpoint)
-    return Placed(choice, *cells_of(synopsis), best, weights, inertia, found.draws)
+    heavy = density.weights > 1e-9 * density.weights.sum()
+    refined = lloyd(fine[heavy], density.weights[heavy], centres[order[:_REFINED]], checkpoint=checkpoint)
+    best, inertia = _best(fine[heavy], density.weights[heavy], refined, checkpoint)
+    return Placed(choice, *cells_of(synopsis), best, weights, inertia, density.draws)
 
 
 def _best(points: Floats, weights: Floats, runs: Floats, checkpoint: Checkpoint) -> tuple[Floats, float]:

@@ -1,24 +1,19 @@
-"""Where the rows are likely to be: the posterior of a mixture model, given the noisy counts. Free post-processing.
+"""The posterior mean of the counts under the mixture model, given the noisy counts. Post-processing.
 
-Within-cluster squares are linear in the counts, so k-means on the posterior mean of the counts is the choice of centres
-that is best on average: denoise first, then cluster.
+The within-cluster sum of squares is linear in the counts. So k-means on the posterior mean of the counts minimises the
+posterior expectation of it: the Bayes action is to denoise first, then to cluster.
 
-*Model.* M = m^d cells on [-1, 1]^d. The expected count of cell j, whose sides are (l_x, u_x), is
+*Model and priors*: `core.clustering.mixture`; the law of a noisy count given its expectation: `.likelihood`; samples of
+the posterior: `.sampler`. N is the estimate of `core.queries.size`. No constant was fitted to anybody's rows.
 
-    lambda_j = a_0 / M + sum over k of a_k prod over x of [Phi((u_x - mu_kx) / s_kx) - Phi((l_x - mu_kx) / s_kx)],
+*Density.* Divide every cell j into parts i. With lambda_i the expectation of a part, lambda_j that of its cell, and
+E_j(lambda) the posterior mean of the count of cell j given its expectation, the weight of part i is the average over
+samples of
 
-the outermost edges at infinity, since rows beyond the bounds were clipped into the outermost cells. What count and
-noise make of lambda_j stands in core.clustering.likelihood.
-
-*Priors.* a_k ~ Gamma(shape 2, mean N / K); a_0 ~ Exponential(mean .05 N); log s_kx ~ Normal(log(.25 K^(-1/d)), .6), s
-at least .01; mu_k uniform where |mu_kx| <= 1 - 2 s_kx. N is core.queries.size's. Nothing here was fitted to
-anybody's rows; the constants are public and the same for every synopsis.
-
-*Density.* Each kept sample of core.clustering.sampler gives every cell its posterior mean count and spreads it
-over parts of the cell in proportion to the sample's own lambda there. Averaged, that is the weight of k-means.
+    W_i = E_j(lambda_j) lambda_i / lambda_j.
 
 *Low signal.* Nothing else is done where N epsilon / K is small. Averaging the density with the projected counts was
-tried there and costs 5 % in WCSS on the paper's data and 7 % on real ones.
+tried there; it costs 5 % in WCSS on the paper's data and 7 % on real data.
 """
 
 from __future__ import annotations
@@ -27,16 +22,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
-from core.clustering.likelihood import CellLikelihood, Floats, between, cell_likelihood
-from core.clustering.sampler import Mixtures, Tempering, expected_parts
+from core.clustering.likelihood import CellLikelihood, between, cell_likelihood
+from core.clustering.mixture import Mixtures, expected_by_component
+from core.clustering.sampler import Tempering
 from core.domain.grid import Grid
 from core.queries.size import expected_rows
 from core.synopsis import Synopsis
 
 _EVERY = 5
-_DRAWS = 64  # samples kept for what the noise leaves uncertain
-_FINE, _MOST_FINE = 12, 2**14
+_DRAWS = 64  # samples kept for intervals and stability
+_FINE, _MOST_FINE = 12, 2**14  # parts wanted along an axis; parts of the whole grid at most
 _REPLICAS, _AT_ONCE = (8, 32), 4096  # few for large grids, many for small ones, where they are as cheap as one
 _SWEEPS = (64, 120)
 _WORK = 1.2e6  # components x cells x sweeps, a sweep of eight replicas costing about 0.6 microseconds for each of them
@@ -44,8 +41,8 @@ _WORK = 1.2e6  # components x cells x sweeps, a sweep of eight replicas costing 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Samples of what the rows may look like: (samples, cells) counts, the mean place of the rows of each cell
-    (samples, cells, d), and the centres of the components behind them (samples, K, d).
+    """Posterior samples of the rows: (samples, cells) counts, (samples, cells, d) mean places of the rows of each cell,
+    and (samples, K, d) means of the components.
     """
 
     counts: Floats
@@ -55,7 +52,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Expected rows in each cell of the `fine` grid, which divides the cells of the synopsis; and samples."""
+    """The weights W_i on the `fine` grid, which divides the cells of the synopsis; and posterior samples."""
 
     fine: Grid
     weights: Floats
@@ -63,10 +60,10 @@ class Posterior:
 
 
 def posterior(synopsis: Synopsis, k: int, *, rng: np.random.Generator, checkpoint: Checkpoint = carry_on) -> Posterior:
-    """The posterior under a mixture of k components; the same again for the same generator."""
+    """The posterior under a mixture of k components; equal generators give equal results."""
     grid, size = synopsis.grid, expected_rows(synopsis)
     fine = fine_grid(grid)
-    likelihood = cell_likelihood(synopsis.counts, float(synopsis.histogram_epsilon))
+    likelihood = cell_likelihood(synopsis.counts, synopsis.law)
     counts = synopsis.counts.astype(np.float64)
     replicas, sweeps = effort(grid, k)
     chains = Tempering(likelihood, counts, grid, size=size, k=k, replicas=replicas, rng=rng)
@@ -97,17 +94,17 @@ def fine_grid(grid: Grid) -> Grid:
 
 
 def effort(grid: Grid, k: int) -> tuple[int, int]:
-    """Replicas and sweeps: as many as a bounded time allows."""
+    """(replicas, sweeps) of the sampler: as many as a bounded time allows."""
     replicas = int(np.clip(_AT_ONCE // grid.cell_count, *_REPLICAS))
     return replicas, int(np.clip(_WORK / (k * grid.cell_count * replicas / 8), *_SWEEPS))
 
 
 def _spread(mixtures: Mixtures, fine: Grid) -> Floats:
-    """(samples, fine cells) expected counts."""
+    """lambda_i: (samples, fine cells) expected counts."""
     mu, s, a, edges = mixtures.mu, mixtures.s, mixtures.a, fine.edges()
     spread = np.repeat(mixtures.a0[:, None] / fine.cell_count, fine.cell_count, axis=1)
     for i in range(mu.shape[1]):
-        spread += expected_parts(mu[:, i], s[:, i], a[:, i], edges)
+        spread += expected_by_component(mu[:, i], s[:, i], a[:, i], edges)
     return spread
 
 
@@ -121,7 +118,7 @@ def by_cell(values: Floats, grid: Grid) -> Floats:
 
 
 def _by_axis(parts: Floats, grid: Grid) -> Floats:
-    """The way back from `by_cell`."""
+    """The inverse of `by_cell`."""
     m, d = grid.cells_per_axis, grid.dimensions
     split = parts.reshape(len(parts), *(m,) * d, *(fine_grid(grid).cells_per_axis // m,) * d)
     order = (0, *(axis for x in range(d) for axis in (1 + x, 1 + d + x)))
@@ -131,7 +128,7 @@ def _by_axis(parts: Floats, grid: Grid) -> Floats:
 def _draw(
     mixtures: Mixtures, shares: Floats, mean: Floats, variance: Floats, grid: Grid, rng: np.random.Generator
 ) -> Draws:
-    """Counts drawn around their mean given lambda, and where in its cell each sample has its rows."""
+    """Counts from the normal law of their mean and variance, at least 0, and the mean place of the rows of a cell."""
     counts = np.maximum(mean + np.sqrt(variance) * rng.standard_normal(mean.shape), 0.0)
     d = grid.dimensions
     parts = Grid.uniform(fine_grid(grid).cells_per_axis // grid.cells_per_axis, d)

@@ -35,10 +35,10 @@ from math import exp, expm1, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.cells import ThresholdedCells
 from core.errors import InvalidQuery
-from core.intervals.uncertainty import Floats, chernoff, log_growth
-from core.mechanisms.discrete_laplace import standard_deviation
+from core.intervals.chernoff import chernoff_radius
 from core.queries.boxes import BoundedCounts, Edges
 from core.synopsis import Synopsis
 
@@ -73,7 +73,7 @@ class ListedCells:
         """The listed count of each box, with bounds for listed and other rows: both hold but for alpha at most."""
         weighed = self.weigh(edges)
         low, high = self.bounds(weighed, alpha=alpha)
-        noise_sd = standard_deviation(self.synopsis.histogram_epsilon) * np.sqrt(weighed.listed_squares)
+        noise_sd = self.synopsis.law.standard_deviation * np.sqrt(weighed.listed_squares)
         return BoundedCounts(count=weighed.sums, low=low, high=high, noise_sd=noise_sd)
 
     def region_bounds(self, sizes: Floats, cells: NDArray[np.int64], *, alpha: float) -> tuple[Floats, Floats]:
@@ -149,13 +149,13 @@ class ListedCells:
 
     def _excess(self, weighed: Weighed, alpha: float) -> Floats:
         """What Y may exceed C by, but for probability alpha."""
-        epsilon, T = float(self.synopsis.histogram_epsilon), self.threshold  # noqa: N806 - as in the proof
+        law, epsilon, T = self.synopsis.law, self.synopsis.law.rate, self.threshold  # noqa: N806 - as in the proof
         p = exp(-epsilon)
         thetas = _thetas(epsilon, T)
-        psi = log_growth(self.synopsis.histogram_epsilon, thetas)
+        psi = law.log_mgf(thetas)
         kappa = expm1(-epsilon) / np.expm1(thetas - epsilon)
         # q kappa exp(theta T) with the exponents together: q alone may be smaller than a double can hold
-        c = kappa * np.exp((thetas - epsilon) * T - log1p(p)) - exp(-epsilon * T - log1p(p))
+        c = kappa * np.exp((thetas - epsilon) * T - log1p(p)) - law.probability_at_least(T)
         cost = (
             log(_THETAS / alpha) + np.multiply.outer(weighed.listed_squares, psi) + np.multiply.outer(weighed.cells, c)
         )
@@ -207,7 +207,7 @@ class ListedCells:
 
     def _most_in_cells(self, weighed: Weighed, alpha: float) -> Floats:
         """What is listed, T - 1 in every other cell, and the noise of them all."""
-        noise = chernoff(self.synopsis.histogram_epsilon, 2 * alpha, weighed.squares)
+        noise = chernoff_radius(self.synopsis.law, 2 * alpha, weighed.squares)
         most: Floats = weighed.sums + (self.threshold - 1) * (weighed.cells - weighed.listed) + noise
         return most
 

@@ -1,1 +1,1 @@
-"""Noise: laws, exact samplers and their privacy loss."""
+"""Noise: its law (what everybody may know), and apart from it the exact samplers (for `core.release` alone)."""

@@ -1,199 +1,159 @@
-"""Discrete Laplace noise: the exact sampler, its moments, its tail and its privacy loss side by side.
+"""The discrete Laplace law (two-sided geometric) and its privacy loss. Its exact sampler: `discrete_laplace_sampler`.
 
-The law. For a rational epsilon e = n / 10^9, P(Z = z) = (1 - p) / (1 + p) p^|z| with p = exp(-e), for every integer z.
+The law. For a rational rate e > 0 and every whole number z,
 
-Privacy loss. Counts of neighbours (one record added or removed) differ by one in one cell. For that cell
-P(c + Z = y) / P(c + 1 + Z = y) = p^(|y - c| - |y - c - 1|) lies in [p, 1/p] = [exp(-e), exp(e)], and every other cell
-has the same law in both: the whole histogram is e-DP. No step below rounds, so this is the law of the program and not
-of an idealisation of it.
+    P(Z = z) = (1 - p) / (1 + p) p^|z|,    p = exp(-e).
 
-The sampler, in three steps that each keep the law exact:
+Privacy loss (Dwork et al. 2006; Ghosh, Roughgarden and Sundararajan 2009). Let the counts of neighbours differ by
+delta_j in cell j, with sum of |delta_j| <= c. Cells have independent noise, so for noisy counts y the two probabilities
+have the ratio
 
-1. *Difference.* If G and H are independent with P(G = g) = (1 - p) p^g on 0, 1, 2, …, then G - H has the law of Z:
-   P(G - H = z) = sum over h of (1 - p)^2 p^(|z| + 2h) = (1 - p)^2 / (1 - p^2) p^|z| = (1 - p) / (1 + p) p^|z|.
-2. *Digits.* Write G in base B: G = D_0 + B D_1 + … + B^L D_L, where D_L takes what is left. P(G = g) is proportional to
-   exp(-e g), a product of one factor exp(-e B^i D_i) per digit, so the digits are independent: the lower ones with
-   P(D_i = j) proportional to exp(-e B^i j) on 0 … B - 1, the top one geometric at rate e B^L. Small epsilons need this
-   to keep tables short; from 1/64 on there is one digit.
-3. *Inverse CDF, refined lazily.* Let F be the CDF of a digit and U uniform on [0, 1); the digit is the least k with
-   U < F(k). Of U only the first w bits u are known: U lies in [u, u + 1) / 2^w. With T(k) = floor(2^w F(k)):
-       u < T(k)  implies  U < (u + 1) / 2^w <= T(k) / 2^w <= F(k);
-       u > T(k)  implies  U >= u / 2^w >= (T(k) + 1) / 2^w > F(k).
-   So w bits decide the digit unless u equals some T(k). 16 bits decide almost every draw by one look into a table;
-   the others get 48 bits more and a binary search; what is open then (fewer than one draw in 2^48) gets 64 bits more,
-   again and again, against thresholds computed for that draw alone. T(k) is an exact integer: exp of a rational number
-   that is not 0 is irrational, so finer and finer bounds on F(k) end on the same floor.
+    prod over j of P(t_j + Z = y_j) / P(t_j + delta_j + Z = y_j) = p^(sum of |y_j - t_j| - |y_j - t_j - delta_j|),
 
-Time does not depend on the counts, since the noise is drawn without looking at them.
+which lies in [p^c, p^-c] = [exp(-c e), exp(c e)] by the triangle inequality: the histogram is (c e)-DP. If a unit (a
+record, or later a person) has at most c rows, the rate e = epsilon / c makes it epsilon-DP. Today a unit is one record
+and c = 1.
 
-Memory: 8 bytes per cell for the result, and scratch for _BLOCK cells whatever their number.
+The rate is rational, nano / (10^9 c), and the sampler uses it exactly: this is the law of the program, not of an
+idealisation of it. The moments and tails below are floating-point values of exact formulas; they serve questions, which
+privacy does not depend on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
-from functools import lru_cache
-from itertools import count as count_from
-from itertools import takewhile
+from fractions import Fraction
 from math import ceil, exp, expm1, log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.budget import NANO, Epsilon
 from core.errors import InvalidEpsilon
-from core.randomness import NoiseSource
 
 MECHANISM = "discrete_laplace"
 
-_BASE = 1024
-_FASTEST_TOP = NANO // 64  # a top digit at this rate needs 64 x 64 ln 2 = 2,840 table entries
-_BLOCK = 2**18
-
 
 @dataclass(frozen=True, slots=True)
-class Digit:
-    """A digit of a geometric number: P(j) proportional to exp(-rate j) on 0 … size - 1, or on all j without a size."""
+class DiscreteLaplace:
+    """Discrete Laplace noise at the rate nano / (10^9 rows_per_unit): a `core.mechanisms.law.NoiseLaw`.
 
-    rate_nano: int
-    size: int | None
-
-    def threshold(self, k: int, bits: int) -> int:
-        """T(k) = floor(2^bits F(k)), exactly; F(k) = (1 - exp(-rate (k + 1))) / (1 - exp(-rate size))."""
-        if self.size is not None and k >= self.size - 1:
-            return 1 << bits
-        for places in count_from(bits // 3 + 24, 24):
-            one: int = 10**places
-            x_low, x_high = exp_bounds(self.rate_nano * (k + 1), places)
-            y_low, y_high = exp_bounds(self.rate_nano * self.size, places) if self.size is not None else (0, 0)
-            low: int = ((one - x_high) << bits) // (one - y_low)
-            high = ((one - x_low) << bits) // (one - y_high)
-            if low == high:
-                return low
-        raise AssertionError("unreachable: the loop has no end")
-
-
-def exp_bounds(nano: int, places: int) -> tuple[int, int]:
-    """Whole numbers of 10^-places on either side of exp(-nano / 10^9).
-
-    The argument is exact in decimal and decimal's exp is correctly rounded, here two places further than needed; one
-    unit down and two up therefore cover the rounding and the cut to a whole number.
+    `nano` is epsilon in billionths. `rows_per_unit` is c, the most rows that one protected unit may have.
+    Raises InvalidEpsilon unless both are positive: an epsilon of zero would be infinite noise, not none.
     """
-    context = Context(prec=places + 2, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    value = int(Decimal(-nano).scaleb(-9, context).exp(context).scaleb(places, context))
-    return value - 1, value + 2
 
+    nano: int
+    rows_per_unit: int = 1
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """Thresholds of a Digit at 64 bits, and the digit for each value of the first 16 (-1 where these do not decide)."""
+    def __post_init__(self) -> None:
+        if self.nano < 1 or self.rows_per_unit < 1:
+            raise InvalidEpsilon("Noise needs an epsilon above zero.")
 
-    digit: Digit
-    weight: int
-    thresholds: NDArray[np.uint64]
-    first: NDArray[np.int16]
+    @classmethod
+    def at(cls, epsilon: Epsilon, *, rows_per_unit: int = 1) -> DiscreteLaplace:
+        """The law that makes counts epsilon-DP for units of at most so many rows."""
+        return cls(nano=epsilon.nano, rows_per_unit=rows_per_unit)
 
-    def sample(self, size: int, noise: NoiseSource) -> NDArray[np.int64]:
-        head = noise.uint16(size)
-        digits = self.first[head].astype(np.int64)
-        undecided = np.flatnonzero(digits < 0)
-        if len(undecided):
-            digits[undecided] = self._refine(head[undecided].astype(np.uint64), noise)
-        return digits
+    @property
+    def mechanism(self) -> str:
+        """The name of this family of laws in synopses and answers."""
+        return MECHANISM
 
-    def _refine(self, head: NDArray[np.uint64], noise: NoiseSource) -> NDArray[np.int64]:
-        """48 bits more for draws that 16 did not decide."""
-        tail = np.frombuffer(noise.read(8 * len(head)), dtype="<u8") >> np.uint64(16)
-        u = (head << np.uint64(48)) | tail
-        digits, undecided = _locate(self.thresholds, u)
-        for i in np.flatnonzero(undecided):
-            digits[i] = resolve(self.digit, int(u[i]), 64, int(digits[i]), noise)
-        return digits
+    @property
+    def exact_rate(self) -> Fraction:
+        """e, as a rational number."""
+        return Fraction(self.nano, NANO * self.rows_per_unit)
 
+    @property
+    def rate(self) -> float:
+        """e, to double precision."""
+        return self.nano / (NANO * self.rows_per_unit)
 
-def _locate(thresholds: NDArray[np.uint64], u: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The number of thresholds below each u, and whether u is on the next one, so that nothing is decided."""
-    k = np.searchsorted(thresholds, u, side="left")
-    return k, thresholds[k] == u
+    def with_rate_at_least(self, least: Fraction) -> DiscreteLaplace:
+        """This law if its rate is `least` or more, else the law at rate `least`, which must divide into billionths."""
+        enough = self.nano * least.denominator >= least.numerator * NANO * self.rows_per_unit
+        return self if enough else DiscreteLaplace(int(least * NANO))
 
+    @property
+    def variance(self) -> float:
+        """Var Z = 2 p / (1 - p)^2, close to 2 / e^2 when e is small."""
+        return 2.0 * exp(-self.rate) / expm1(-self.rate) ** 2
 
-def resolve(digit: Digit, u: int, bits: int, k: int, noise: NoiseSource) -> int:
-    """The digit of a draw whose first `bits` bits are `u` and do not decide; U > F(j) is known for every j < k."""
-    while True:
-        u = (u << 64) | noise.integer(64)
-        bits += 64
-        while (threshold := digit.threshold(k, bits)) < u:
-            k += 1
-        if u < threshold:
-            return k
+    @property
+    def standard_deviation(self) -> float:
+        """The square root of the variance."""
+        return sqrt(self.variance)
 
+    @property
+    def kurtosis(self) -> float:
+        """Excess kurtosis (p^2 + 4 p + 1) / (2 p): close to 3 (Laplace) when e is small; large when Z is mostly 0."""
+        p = exp(-self.rate)
+        return (p * p + 4.0 * p + 1.0) / (2.0 * p)
 
-@lru_cache(maxsize=64)
-def _tables(nano: int) -> tuple[_Table, ...]:
-    """The digits of a geometric number at rate nano / 10^9, lowest first. Depends on the public epsilon alone."""
-    digits = []
-    weight = 1
-    while nano * weight < _FASTEST_TOP:
-        digits.append((Digit(rate_nano=nano * weight, size=_BASE), weight))
-        weight *= _BASE
-    digits.append((Digit(rate_nano=nano * weight, size=None), weight))
-    return tuple(_make_table(digit, weight) for digit, weight in digits)
+    @property
+    def mean_excess(self) -> float:
+        """E[Z - T | Z >= T] = p / (1 - p) for T >= 0: given Z >= T, Z - T is geometric, whatever T is."""
+        return 1.0 / expm1(self.rate)
 
+    def tail_radius(self, *, probability: float) -> int:
+        """The least whole r with P(|Z| > r) <= probability, where P(|Z| > r) = 2 p^(r + 1) / (1 + p).
 
-def _make_table(digit: Digit, weight: int) -> _Table:
-    """Thresholds up to the first that all 64 bits are needed for: a draw on the last entry is never decided by it."""
-    last = 2**64 - 1
-    below = takewhile(lambda threshold: threshold < last, (digit.threshold(k, 64) for k in count_from()))
-    thresholds = np.array([*below, last], dtype=np.uint64)
-    k, undecided = _locate(thresholds >> np.uint64(48), np.arange(2**16, dtype=np.uint64))
-    first = np.where(undecided, -1, k).astype(np.int16)
-    for array in (thresholds, first):
-        array.flags.writeable = False
-    return _Table(digit=digit, weight=weight, thresholds=thresholds, first=first)
+        Divide `probability` by M for a bound on all of M cells at once (the paper's Remark 1, for the discrete law).
+        """
+        exponent = log(2.0 / probability) - log1p(exp(-self.rate))  # p^(r + 1) <= probability (1 + p) / 2
+        return max(0, ceil(exponent / self.rate - 1.0))
 
+    def probability_at_least(self, threshold: int) -> float:
+        """P(Z >= T) = p^T / (1 + p), for T >= 0."""
+        return exp(-self.rate * threshold - log1p(exp(-self.rate)))
 
-def _geometric(size: int, tables: tuple[_Table, ...], noise: NoiseSource) -> NDArray[np.int64]:
-    total = tables[0].sample(size, noise)
-    for table in tables[1:]:
-        total += table.weight * table.sample(size, noise)
-    return total
+    def upper_threshold(self, log_inverse: float) -> int:
+        """The least whole T, up to rounding, with P(Z >= T) = p^T / (1 + p) <= exp(-log_inverse)."""
+        return ceil((log_inverse - log1p(exp(-self.rate))) / self.rate)
 
+    def log_mgf(self, t: Floats) -> Floats:
+        """log E exp(t Z) = -log(1 - p (exp(t) + exp(-t) - 2) / (1 - p)^2), for |t| < e.
 
-def geometric(size: int, epsilon: Epsilon, noise: NoiseSource) -> NDArray[np.int64]:
-    """`size` independent draws of G with P(G = g) = (1 - p) p^g: what Z exceeds any t >= 0 by, given that Z >= t."""
-    return _geometric(size, _tables(epsilon.nano), noise)
+        exp(t) + exp(-t) - 2 = 4 sinh(t / 2)^2 and (1 - p)^2 / p = 4 sinh(e / 2)^2: in this form a tiny e loses no
+        digits.
+        """
+        growth: Floats = -np.log1p(-((np.sinh(t / 2) / np.sinh(self.rate / 2)) ** 2))
+        return growth
 
+    def characteristic_exponent(self, angles: Floats) -> Floats:
+        """-log E exp(i a Z) = log(1 + 4 p sin(a / 2)^2 / (1 - p)^2).
 
-def discrete_laplace(size: int, epsilon: Epsilon, noise: NoiseSource) -> NDArray[np.int64]:
-    """`size` independent draws of discrete Laplace noise at exactly `epsilon`."""
-    if not epsilon:
-        raise InvalidEpsilon("Noise needs an epsilon above zero.")
-    tables = _tables(epsilon.nano)
-    draws = np.empty(size, dtype=np.int64)
-    for start in range(0, size, _BLOCK):
-        block = draws[start : start + _BLOCK]
-        block[:] = _geometric(len(block), tables, noise)
-        block -= _geometric(len(block), tables, noise)
-    return draws
+        E exp(i a Z) = (1 - p)^2 / |1 - p exp(i a)|^2 and |1 - p exp(i a)|^2 = (1 - p)^2 + 4 p sin(a / 2)^2: in this
+        form small p and small angles lose no digits.
+        """
+        p = exp(-self.rate)
+        exponents: Floats = np.log1p(4 * p * np.sin(angles / 2) ** 2 / (1 - p) ** 2)
+        return exponents
 
+    @property
+    def kernel_reach(self) -> int:
+        """14 / e, rounded up: exp(-14) is below 10^-6."""
+        return ceil(14 / self.rate)
 
-def variance(epsilon: Epsilon) -> float:
-    """Var Z = 2 p / (1 - p)^2, close to 2 / epsilon^2 when epsilon is small."""
-    e = float(epsilon)
-    return 2.0 * exp(-e) / expm1(-e) ** 2
+    def kernel_sums(self, terms: Floats, *, unit: int) -> Floats:
+        """sum over t of terms[t] exp(-e unit |y - t|), for y = 0, 1, … along the first axis.
 
+        Two recurrences of positive terms, one up and one down in t, so that nothing cancels:
+        A(y) = terms[y] + exp(-e unit) A(y - 1) and B(y) = exp(-e unit) (B(y + 1) + terms[y + 1]); the sum is A + B.
+        """
+        kernel = np.exp(-self.rate * unit)
+        sums = terms.copy()
+        for y in range(1, len(terms)):
+            sums[y] += kernel * sums[y - 1]
+        above = np.zeros(sums.shape[1:])
+        for y in range(len(terms) - 2, -1, -1):
+            above = kernel * (above + terms[y + 1])
+            sums[y] += above
+        return sums
 
-def standard_deviation(epsilon: Epsilon) -> float:
-    """The square root of the variance."""
-    return sqrt(variance(epsilon))
-
-
-def tail_radius(epsilon: Epsilon, *, probability: float) -> int:
-    """The least whole r with P(|Z| > r) <= probability, where P(|Z| > r) = 2 p^(r + 1) / (1 + p).
-
-    Divide `probability` by M for a bound on all of M cells at once (Remark 1, for the discrete law).
-    """
-    e = float(epsilon)
-    exponent = log(2.0 / probability) - log1p(exp(-e))  # p^(r + 1) <= probability (1 + p) / 2
-    return max(0, ceil(exponent / e - 1.0))
+    def simulate(self, size: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Differences of two geometric numbers from a public generator, in floating point. They protect nobody."""
+        success = -np.expm1(-self.rate)
+        draws: NDArray[np.int64] = rng.geometric(success, size) - rng.geometric(success, size)
+        return draws

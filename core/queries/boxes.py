@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
-from core.intervals.uncertainty import STEPS, Floats, Rounding, Sums
+from core.intervals.weighted_sums import STEPS, Rounding, Sums
 
 
 class Range(NamedTuple):

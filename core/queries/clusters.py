@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.certainty import Merge, centre_intervals, certainty
 from core.clustering.kmeans import nearest
 from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
 from core.errors import InvalidQuery
-from core.intervals.uncertainty import Floats, Interval, alpha_of
+from core.intervals.levels import Interval, alpha_of
 from core.queries.tables import range_table
 from core.synopsis import Synopsis
 

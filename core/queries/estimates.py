@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.intervals.uncertainty import Floats, Interval
+from core.arrays import Floats
+from core.intervals.levels import Interval
 from core.synopsis import Synopsis
 
 

@@ -12,8 +12,9 @@ from math import sqrt
 
 import numpy as np
 
+from core.arrays import Floats
+from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import Floats, Interval, alpha_of
 from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, half_cell
 
 

@@ -9,13 +9,14 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.domain.axis import Axis
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidDomain, InvalidQuery
+from core.intervals.levels import alpha_of, alpha_of_each
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import Floats, alpha_of, alpha_of_each, equal_radius
-from core.mechanisms.discrete_laplace import standard_deviation
+from core.intervals.radius import equal_radius
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.tables import SummedArea, range_table
 from core.synopsis import Synopsis
@@ -146,17 +147,17 @@ def _dense_marginal(
     """Sums over all other attributes: raw, or the nearest that are not negative."""
     raw = grouping.sums(raw_marginal(synopsis, domain.names))
     summed = synopsis.grid.cell_count // grouping.grid.cell_count * prod(grouping.sizes)
-    epsilon = synopsis.histogram_epsilon
+    law = synopsis.law
     return Marginal(
         domain=domain,
         grouping=grouping,
         counts=nonnegative(raw) if counts is CountsKind.NONNEGATIVE else raw.astype(np.float64),
         summed=summed,
         level=level,
-        noise_sd=standard_deviation(epsilon) * summed**0.5,
-        reach=equal_radius(epsilon, summed, alpha=alpha_of(level)),
+        noise_sd=law.standard_deviation * summed**0.5,
+        reach=equal_radius(law, summed, alpha=alpha_of(level)),
         # Marginal cells share no cell of the synopsis, so their noises are independent.
-        reach_all=equal_radius(epsilon, summed, alpha=alpha_of_each(level, raw.size)),
+        reach_all=equal_radius(law, summed, alpha=alpha_of_each(level, raw.size)),
     )
 
 

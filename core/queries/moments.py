@@ -27,9 +27,10 @@ from typing import assert_never
 
 import numpy as np
 
+from core.arrays import Floats
+from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
-from core.intervals.uncertainty import Floats, Interval, alpha_of
 from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, half_cell
 from core.queries.listed_moments import listed_moments
 from core.queries.marginal import raw_marginal
@@ -86,12 +87,12 @@ def _attribute(synopsis: Synopsis, x: int, level: float, alpha: float) -> _Attri
         return _ratio(synopsis, counts, weights, ends)
 
     first = ratio(centres, (attribute.lower, attribute.upper))
-    (own,), (means,) = ratio_intervals(synopsis.histogram_epsilon, [first], (alpha, _MEAN * alpha))
+    (own,), (means,) = ratio_intervals(synopsis.law, [first], (alpha, _MEAN * alpha))
     middle = first.value if counts.sum() > 0 else float(np.mean(centres))
     most = (0.0, float(attribute.width**2 / 4))
     squares = [ratio((centres - mu) ** 2, most) for mu in (middle, *means)]
     alphas = _VARIANCE * alpha, _IN_CORRELATION * alpha
-    alone, together = (_union(each) for each in ratio_intervals(synopsis.histogram_epsilon, squares, alphas))
+    alone, together = (_union(each) for each in ratio_intervals(synopsis.law, squares, alphas))
     return _Attribute(
         moments=AttributeMoments(
             name=attribute.name,
@@ -118,7 +119,7 @@ def _pair(synopsis: Synopsis, pair: tuple[_Attribute, _Attribute], level: float,
         return _ratio(synopsis, counts, np.multiply.outer(first.centres - a, second.centres - b).ravel(), (-most, most))
 
     def intervals(ratio: Ratio) -> list[Ends]:
-        return [ends for (ends,) in ratio_intervals(synopsis.histogram_epsilon, [ratio], alphas)]
+        return [ends for (ends,) in ratio_intervals(synopsis.law, [ratio], alphas)]
 
     # One ratio at a time: a grid may have millions of cells.
     middle = about(first.middle, second.middle)

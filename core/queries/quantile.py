@@ -8,9 +8,12 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.errors import InvalidQuery
+from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import STEPS, Floats, Interval, Rounding, Sums, alpha_of, by_steps, radii
+from core.intervals.radius import radii
+from core.intervals.weighted_sums import STEPS, Rounding, Sums, by_steps
 from core.queries.denoise import nonnegative
 from core.queries.tables import SummedArea, range_table
 from core.synopsis import Synopsis
@@ -79,7 +82,7 @@ def _statistic(synopsis: Synopsis, counts: np.ndarray, q: float, alpha: float) -
     statistic = (1 - q) * below - q * (below[-1] - below)
     position = np.arange(m + 1, dtype=np.float64)
     sums = _edge_sums(q, per_slab * position, per_slab * (m - position))
-    reach = radii(synopsis.histogram_epsilon, sums, alpha=alpha)
+    reach = radii(synopsis.law, sums, alpha=alpha)
     return statistic - reach, statistic + reach
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.intervals.uncertainty import Floats, alpha_of
+from core.arrays import Floats
+from core.intervals.levels import alpha_of
 from core.queries.boxes import Box, Edges
 from core.queries.tables import RangeTable, SummedArea, range_table
 

@@ -7,14 +7,15 @@ mixture model alone, whose prior needs one beforehand, and only as long as the c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 from scipy.fft import dct
 
-from core.budget import Epsilon
-from core.intervals.uncertainty import Floats, Interval, equal_radius, log_growth
-from core.mechanisms.discrete_laplace import variance
+from core.arrays import Floats
+from core.intervals.levels import Interval
+from core.intervals.radius import equal_radius
+from core.mechanisms.law import NoiseLaw
 from core.synopsis import Synopsis
 
 _CONTRADICTION = 6.0
@@ -25,9 +26,9 @@ _CHERNOFF = np.concatenate([np.geomspace(1e-4, 1 / 64, 24), np.arange(1, 32) / 3
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`weight` times the sum of `times` independent draws of discrete Laplace noise."""
+    """`weight` times the sum of `times` independent draws of noise."""
 
-    epsilon: Epsilon
+    law: NoiseLaw
     weight: float
     times: int
 
@@ -42,7 +43,7 @@ class NoisySize:
     @property
     def noise_sd(self) -> float:
         """The standard deviation of the noise."""
-        return sqrt(sum(part.weight**2 * part.times * variance(part.epsilon) for part in self.parts))
+        return sqrt(sum(part.weight**2 * part.times * part.law.variance for part in self.parts))
 
 
 def noisy_size(synopsis: Synopsis) -> NoisySize:
@@ -54,12 +55,13 @@ def noisy_size(synopsis: Synopsis) -> NoisySize:
     follows from n, so the weights depend on its noise a little; bench/coverage.py measures what that costs.)
     """
     summed, cells = float(synopsis.counts.sum()), synopsis.grid.cell_count
-    by_cells = Part(synopsis.histogram_epsilon, 1.0, cells)
-    if not synopsis.size_epsilon:
+    by_cells = Part(synopsis.law, 1.0, cells)
+    size_law = synopsis.size_law
+    if size_law is None:
         return NoisySize(summed, (by_cells,))
-    u, v = cells * variance(synopsis.histogram_epsilon), variance(synopsis.size_epsilon)
+    u, v = cells * synopsis.law.variance, size_law.variance
     share = u / (u + v) if u + v > 0.0 else 0.0  # without any noise both are exact
-    parts = Part(synopsis.size_epsilon, share, 1), Part(synopsis.histogram_epsilon, 1.0 - share, cells)
+    parts = Part(size_law, share, 1), Part(synopsis.law, 1.0 - share, cells)
     return NoisySize(share * synopsis.size + (1.0 - share) * summed, parts)
 
 
@@ -72,7 +74,7 @@ def size_interval(synopsis: Synopsis, level: float, *, alpha: float) -> Interval
     size = noisy_size(synopsis)
     only = size.parts[0]
     many = len(size.parts) > 1
-    reach = sum_radius(size.parts, alpha) if many else equal_radius(only.epsilon, only.times, alpha=alpha)
+    reach = sum_radius(size.parts, alpha) if many else equal_radius(only.law, only.times, alpha=alpha)
     low = size.rows - reach
     raised = bool(synopsis.size_epsilon) and synopsis.size <= 1
     return Interval(level, min(0.0, low) if raised else low, size.rows + reach)
@@ -89,11 +91,10 @@ def sum_radius(parts: tuple[Part, ...], alpha: float) -> float:
     noisy = tuple(part for part in parts if part.weight > 0.0)
     reach = _chernoff(noisy, alpha * 1e-3)
     step = reach / _POINTS
-    frequencies = np.pi * np.arange(_POINTS + 1) / reach
+    frequencies: Floats = np.pi * np.arange(_POINTS + 1, dtype=np.float64) / reach
     exponent = (_BLUR * step * frequencies) ** 2 / 2.0
     for part in noisy:
-        p = exp(-float(part.epsilon))
-        exponent += part.times * np.log1p(4.0 * p * np.sin(part.weight * frequencies / 2.0) ** 2 / (1.0 - p) ** 2)
+        exponent += part.times * part.law.characteristic_exponent(part.weight * frequencies)
     law = dct(np.exp(-exponent), type=1) / (2.0 * _POINTS)  # the probability of 0, and of each point on either side
     beyond = 1.0 - law[0] - 2.0 * np.cumsum(law[1:])
     last = 1 + int(np.argmax(beyond <= alpha * (1.0 - 2e-3)))  # room for what lies beyond R, and for Y
@@ -102,8 +103,8 @@ def sum_radius(parts: tuple[Part, ...], alpha: float) -> float:
 
 def _chernoff(parts: tuple[Part, ...], alpha: float) -> float:
     """P(|X| > r) <= 2 exp(-t r) E exp(t X), for the best of some t that every part allows."""
-    t: Floats = min(float(part.epsilon) / part.weight for part in parts) * _CHERNOFF
-    growth = sum(part.times * log_growth(part.epsilon, part.weight * t) for part in parts)
+    t: Floats = min(part.law.rate / part.weight for part in parts) * _CHERNOFF
+    growth = sum(part.times * part.law.log_mgf(part.weight * t) for part in parts)
     return float(((growth + log(2.0 / alpha)) / t).min())
 
 

@@ -11,11 +11,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.cells import DenseCells
 from core.errors import InvalidQuery
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import Floats, equal_radii, radii
-from core.mechanisms.discrete_laplace import standard_deviation
+from core.intervals.radius import equal_radii, radii
 from core.queries.boxes import BoundedCounts, Edges
 from core.synopsis import Synopsis
 
@@ -46,14 +46,14 @@ class SummedArea:
 
     def bounded(self, edges: Edges, *, alpha: float) -> BoundedCounts:
         """The noisy count of each box, with bounds that both hold but for probability alpha at most."""
-        epsilon, sums = self.synopsis.histogram_epsilon, edges.sums()
-        count, reach = self.sums(edges), radii(epsilon, sums, alpha=alpha)
-        noise_sd = standard_deviation(epsilon) * np.sqrt(sums.squares)
+        law, sums = self.synopsis.law, edges.sums()
+        count, reach = self.sums(edges), radii(law, sums, alpha=alpha)
+        noise_sd = law.standard_deviation * np.sqrt(sums.squares)
         return BoundedCounts(count=count, low=count - reach, high=count + reach, noise_sd=noise_sd)
 
     def region_bounds(self, sizes: Floats, cells: NDArray[np.int64], *, alpha: float) -> tuple[Floats, Floats]:
         """(low, high) for the rows in disjoint regions, from each one's noisy size and number of cells."""
-        reach = equal_radii(self.synopsis.histogram_epsilon, cells, alpha=alpha)
+        reach = equal_radii(self.synopsis.law, cells, alpha=alpha)
         return sizes - reach, sizes + reach
 
     def sums(self, edges: Edges) -> Floats:

@@ -1,7 +1,7 @@
 """Exact answers to check core against, by other means than its own: whole numbers and fractions, no floats.
 
-core.mechanisms.discrete_laplace takes its exponentials from `decimal`. Here they come from the alternating Taylor
-series, in whole numbers rounded outwards at every step, so that each bound is proved by its own construction.
+core.mechanisms.discrete_laplace_sampler takes its exponentials from `decimal`. Here they come from the alternating
+Taylor series, in whole numbers rounded outwards at every step, so that each bound is proved by its own construction.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def exp_minus(x: Fraction, bits: int = 256) -> Fraction:
     return Fraction(low + high, 2 << bits)
 
 
-def threshold(rate_nano: int, size: int | None, k: int, bits: int) -> int:
+def threshold(rate: Fraction, size: int | None, k: int, bits: int) -> int:
     """floor(2^bits F(k)) for the digit with P(j) proportional to exp(-rate j) on 0 … size - 1, or on all j >= 0."""
     if size is not None and k >= size - 1:
         return 1 << bits
     for precision in count(bits + 64, 64):
         one = 1 << precision
-        x_low, x_high = exp_bounds(Fraction(rate_nano * (k + 1), NANO), precision)
-        y_low, y_high = exp_bounds(Fraction(rate_nano * size, NANO), precision) if size is not None else (0, 0)
+        x_low, x_high = exp_bounds(rate * (k + 1), precision)
+        y_low, y_high = exp_bounds(rate * size, precision) if size is not None else (0, 0)
         low = ((one - x_high) << bits) // (one - y_low)
         high = ((one - x_low) << bits) // (one - y_high)
         if low == high:
@@ -61,16 +61,16 @@ def threshold(rate_nano: int, size: int | None, k: int, bits: int) -> int:
     raise AssertionError("unreachable: the loop has no end")
 
 
-def inverse_cdf(u: int, bits: int, *, rate_nano: int, size: int | None) -> int | None:
+def inverse_cdf(u: int, bits: int, *, rate: Fraction, size: int | None) -> int | None:
     """The least k with U < F(k), if it is the same for every U in [u, u + 1) / 2^bits; None where it is not."""
-    low, high = 0, size - 1 if size is not None else bits * NANO // rate_nano + 1
+    low, high = 0, size - 1 if size is not None else int(bits / rate) + 1
     while low < high:  # the least k with T(k) >= u
         middle = (low + high) // 2
-        if threshold(rate_nano, size, middle, bits) >= u:
+        if threshold(rate, size, middle, bits) >= u:
             high = middle
         else:
             low = middle + 1
-    return low if threshold(rate_nano, size, low, bits) > u else None
+    return low if threshold(rate, size, low, bits) > u else None
 
 
 def position(value: float, attribute: Attribute) -> Fraction:

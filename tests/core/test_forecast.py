@@ -10,7 +10,8 @@ import pytest
 from core.budget import Epsilon
 from core.errors import InvalidOrder, TooManyCells
 from core.forecast import epsilon_for_count_error, forecast, size_warning
-from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.plan import DeclaredSize, EstimatedSize, Order
 from core.randomness import NoiseSource
 
@@ -22,7 +23,7 @@ def test_the_predicted_count_error_is_met_by_nineteen_in_twenty() -> None:
     found = forecast(ORDER, max_cells=10**6)
     assert found is not None
     cells = -(-found.plan.grid.cell_count // 4)
-    draws = discrete_laplace(4000 * cells, ORDER.epsilon, NoiseSource()).reshape(4000, cells).sum(axis=1)
+    draws = draw_noise(DiscreteLaplace.at(ORDER.epsilon), 4000 * cells, NoiseSource()).reshape(4000, cells).sum(axis=1)
     share = float(np.mean(np.abs(draws) <= found.count_error))
     assert 0.93 < share < 0.97
 

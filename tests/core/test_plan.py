@@ -18,7 +18,8 @@ from core.budget import Epsilon
 from core.domain.axis import MAX_CELLS_PER_AXIS
 from core.domain.grid import Grid
 from core.errors import InvalidOrder, TooManyCells
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.threshold import least_threshold
 from core.plan import (
     DEFAULT_SHARE,
     MAX_SIZE,
@@ -79,7 +80,7 @@ def largest_axis(max_cells: int, d: int) -> int:
 def expected_threshold(plan: Plan, max_cells: int) -> int | None:
     """None on a grid that keeps every cell."""
     cells = plan.grid.cell_count
-    return None if cells <= max_cells else least_threshold(cells, plan.order.histogram_epsilon)
+    return None if cells <= max_cells else least_threshold(cells, DiscreteLaplace.at(plan.order.histogram_epsilon))
 
 
 @given(LARGER)
@@ -403,7 +404,7 @@ def test_a_grid_is_thresholded_from_one_cell_beyond_the_limit_on(d: int) -> None
     whole, thresholded = make_plan(asked, max_cells=cells), make_plan(asked, max_cells=cells - 1)
     assert whole.grid == thresholded.grid
     assert whole.threshold is None
-    assert thresholded.threshold == least_threshold(cells, asked.histogram_epsilon)
+    assert thresholded.threshold == least_threshold(cells, DiscreteLaplace.at(asked.histogram_epsilon))
 
 
 def test_no_grid_has_more_cells_than_can_be_numbered() -> None:

@@ -15,11 +15,12 @@ from tests.core.processes import run_python
 FORKED = """
 import os
 from core.budget import Epsilon
-from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.randomness import NoiseSource
 
 noise = NoiseSource()
-draw = lambda: discrete_laplace(64, Epsilon.parse("0.001"), noise).tolist()
+draw = lambda: draw_noise(DiscreteLaplace.at(Epsilon.parse("0.001")), 64, noise).tolist()
 draw()  # whatever might be kept for later is kept by now
 reading, writing = os.pipe()
 if os.fork() == 0:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from core.budget import Epsilon
-from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.randomness import NoiseSource
 
 LEVEL = 1e-9
@@ -24,7 +25,7 @@ Sampler = Callable[[int, Epsilon], Draws]
 
 def ours(size: int, epsilon: Epsilon) -> Draws:
     """The sampler under test."""
-    return discrete_laplace(size, epsilon, NoiseSource())
+    return draw_noise(DiscreteLaplace.at(epsilon), size, NoiseSource())
 
 
 def scaled(numerator: int, denominator: int) -> Sampler:

@@ -9,11 +9,13 @@ import pytest
 from scipy.stats import binom
 
 from core.budget import Epsilon
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.survivors import draw_gap, survivors
 from core.randomness import NoiseSource
 from tests.statistical.laws import LEVEL, cdf, chi_square
 
 EPSILON = Epsilon.parse("0.5")
+LAW = DiscreteLaplace.at(EPSILON)
 THRESHOLD = 4
 CELLS = 1500
 OCCUPIED = np.arange(0, CELLS, 3)  # a third of the cells, at counts around the threshold
@@ -28,16 +30,14 @@ def reaching(t: np.ndarray) -> np.ndarray:
 
 def sparse() -> tuple[np.ndarray, np.ndarray]:
     """The survivors, drawn without visiting the empty cells."""
-    return survivors(OCCUPIED, COUNTS, cell_count=CELLS, threshold=THRESHOLD, epsilon=EPSILON, noise=NoiseSource())
+    return survivors(OCCUPIED, COUNTS, cell_count=CELLS, threshold=THRESHOLD, law=LAW, noise=NoiseSource())
 
 
 def at_another_threshold(off: int) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
     """The mistake of a threshold that is off by a little in one of the two halves."""
 
     def mutant() -> tuple[np.ndarray, np.ndarray]:
-        return survivors(
-            OCCUPIED, COUNTS, cell_count=CELLS, threshold=THRESHOLD + off, epsilon=EPSILON, noise=NoiseSource()
-        )
+        return survivors(OCCUPIED, COUNTS, cell_count=CELLS, threshold=THRESHOLD + off, law=LAW, noise=NoiseSource())
 
     return mutant
 
@@ -50,7 +50,7 @@ def only_empty_coins() -> tuple[np.ndarray, np.ndarray]:
         np.array([], dtype=np.int64),
         cell_count=CELLS,
         threshold=THRESHOLD,
-        epsilon=EPSILON,
+        law=LAW,
         noise=NoiseSource(),
     )
     new = np.isin(more, OCCUPIED) & ~np.isin(more, cells)
@@ -92,7 +92,7 @@ def test_survivors_of_another_law_are_rejected(mutant: Callable[[], tuple[np.nda
 
 def test_gaps_are_geometric() -> None:
     """5,000 gaps follow P(gap >= k) = (1 - q)^k, and not that of a coin half as likely again, or a third less."""
-    gaps = np.array([draw_gap(THRESHOLD, EPSILON, NoiseSource(), most=10**9) for _ in range(5000)])
+    gaps = np.array([draw_gap(THRESHOLD, LAW, NoiseSource(), most=10**9) for _ in range(5000)])
     for off, fits in ((1.0, True), (1.5, False), (0.67, False)):
         q = off * float(reaching(np.array([0]))[0])
         ends = np.unique(np.floor(np.log(1 - np.arange(0.1, 1, 0.1)) / np.log1p(-q)).astype(int))

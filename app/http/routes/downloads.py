@@ -20,8 +20,8 @@ from app.questions.answers import Prepared, Question
 from app.questions.files import Format
 from core.checkpoint import Checkpoint
 from core.errors import InvalidQuery
-from core.intervals.uncertainty import alpha_of, alpha_of_each
-from core.mechanisms.discrete_laplace import MECHANISM, standard_deviation, tail_radius
+from core.intervals.levels import alpha_of, alpha_of_each
+from core.mechanisms.discrete_laplace import MECHANISM
 from core.queries.marginal import edges_of
 from core.queries.synthetic import synthetic_rows
 from core.synopsis import Synopsis
@@ -121,7 +121,7 @@ def _synopsis_json(level: float) -> Callable[[Prepared, Checkpoint], Mapping[str
             "threshold": found.threshold,
             "cells": found.cells.listed,
             "counts": found.counts,
-            "noise_sd": standard_deviation(found.histogram_epsilon),
+            "noise_sd": found.law.standard_deviation,
             "reach": _reach(found, level),
         }
 
@@ -130,7 +130,7 @@ def _synopsis_json(level: float) -> Callable[[Prepared, Checkpoint], Mapping[str
 
 def _reach(synopsis: Synopsis, level: float) -> Mapping[str, float]:
     """How far one cell is off, and all of them; a listed cell was chosen for its noise, so for it only the latter."""
-    epsilon, cells = synopsis.histogram_epsilon, synopsis.grid.cell_count
-    together = tail_radius(epsilon, probability=alpha_of_each(level, cells))
-    each = tail_radius(epsilon, probability=alpha_of(level)) if synopsis.cells.complete else together
+    law, cells = synopsis.law, synopsis.grid.cell_count
+    together = law.tail_radius(probability=alpha_of_each(level, cells))
+    each = law.tail_radius(probability=alpha_of(level)) if synopsis.cells.complete else together
     return {"level": level, "each": each, "all": together}

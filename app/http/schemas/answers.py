@@ -10,7 +10,7 @@ from app.http.schemas.base import Body
 from app.http.schemas.orders import GridReply
 from app.questions.questions import MAX_BOXES
 from core.clustering.methods import Method
-from core.intervals.uncertainty import MAX_LEVEL
+from core.intervals.levels import MAX_LEVEL
 
 MAX_POINTS = 100_000
 Level = Annotated[

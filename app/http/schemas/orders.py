@@ -13,7 +13,7 @@ from core.budget import Epsilon
 from core.domain.domain import Domain
 from core.domain.grid import MAX_DIMENSIONS, Grid
 from core.forecast import TYPICAL_SHARE, Forecast, epsilon_for_count_error, size_warning
-from core.mechanisms.discrete_laplace import MECHANISM, standard_deviation
+from core.mechanisms.discrete_laplace import MECHANISM, DiscreteLaplace
 from core.plan import DeclaredSize, EstimatedSize, Rule
 from core.records import OutOfRange
 
@@ -127,8 +127,8 @@ class NoiseReply(BaseModel):
             mechanism=MECHANISM,
             epsilon_histogram=str(terms.histogram_epsilon),
             epsilon_size=str(terms.size_epsilon),
-            cell_sd=standard_deviation(terms.histogram_epsilon),
-            size_sd=standard_deviation(terms.size_epsilon) if terms.size_epsilon else None,
+            cell_sd=DiscreteLaplace.at(terms.histogram_epsilon).standard_deviation,
+            size_sd=DiscreteLaplace.at(terms.size_epsilon).standard_deviation if terms.size_epsilon else None,
         )
 
 

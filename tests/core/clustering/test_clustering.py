@@ -34,11 +34,11 @@ def with_grid(m: int, d: int) -> Synopsis:
 @pytest.mark.parametrize("method", Method)
 def test_every_method_finds_clusters_that_are_there(method: Method) -> None:
     """Groups far apart at epsilon 1: each method has its centre within a cell of each group, and says it served."""
-    found = find_clusters(shaken(synopsis_of(groups(), 14), "1"), 3, level=LEVEL, seed=0, method=method)
-    centres = np.array([cluster.centre for cluster in found.clusters])
+    answer = find_clusters(shaken(synopsis_of(groups(), 14), "1"), 3, level=LEVEL, seed=0, method=method)
+    centres = np.array([cluster.centre for cluster in answer.clusters])
     assert np.abs(centres[:, None] - MIDDLES).max(axis=2).min(axis=1).max() < 10 / 14
-    assert found.choice.method is method
-    assert found.choice.reason.endswith(".")
+    assert answer.choice.method is method
+    assert answer.choice.reason.endswith(".")
 
 
 @pytest.mark.parametrize(("m", "d", "k"), [(71, 2, 4), (49, 2, 33), (40, 2, 25), (1, 2, 1)])
@@ -46,10 +46,10 @@ def test_synopses_that_the_posterior_was_not_made_for_get_projected_counts(m: in
     """Too many cells, clusters, both together, or a single cell: the reason says so."""
     synopsis = with_grid(m, d)
     assert choose(synopsis, k, Method.POSTERIOR).method is Method.PROJECTED
-    found = find_clusters(synopsis, k, level=LEVEL, seed=0)
-    assert found.choice.method is Method.PROJECTED
-    assert "instead of the posterior" in found.choice.reason
-    assert [cluster.noise_probability for cluster in found.clusters] == [None] * k
+    answer = find_clusters(synopsis, k, level=LEVEL, seed=0)
+    assert answer.choice.method is Method.PROJECTED
+    assert "instead of the posterior" in answer.choice.reason
+    assert [cluster.noise_probability for cluster in answer.clusters] == [None] * k
 
 
 def test_many_dimensions_are_clustered_by_the_cells_that_stand_out() -> None:
@@ -58,14 +58,14 @@ def test_many_dimensions_are_clustered_by_the_cells_that_stand_out() -> None:
     counts = np.zeros(4**6, dtype=np.int64)
     counts[[0, -1]] = 4000
     release = shaken(replace(synopsis, cells=DenseCells(synopsis.grid, counts), size=8000), "0.2")
-    found = find_clusters(release, 2, level=LEVEL, seed=0)
-    assert found.choice.method is Method.THRESHOLDED
-    assert "four attributes" in found.choice.reason
-    centres = sorted(cluster.centre for cluster in found.clusters)
+    answer = find_clusters(release, 2, level=LEVEL, seed=0)
+    assert answer.choice.method is Method.THRESHOLDED
+    assert "four attributes" in answer.choice.reason
+    centres = sorted(cluster.centre for cluster in answer.clusters)
     middles = synopsis.domain.from_unit(synopsis.grid.centres(np.array([0, 4**6 - 1])))
     assert np.abs(np.array(centres) - middles).max() < 0.1 * synopsis.domain.width.max()
     spread = find_clusters(release, 2, level=LEVEL, seed=0, method=Method.PROJECTED).inertia
-    assert found.inertia < spread
+    assert answer.inertia < spread
     assert scan(release, range(2, 4), seed=0).choice.method is Method.THRESHOLDED
 
 
@@ -94,8 +94,8 @@ def test_an_answer_is_the_same_again() -> None:
 
 def test_regions_hold_their_intervals_and_centres() -> None:
     """A box is no smaller than the intervals of its sides, which hold the centre; all lie within the bounds."""
-    found = find_clusters(shaken(synopsis_of(groups(), 10), "0.2"), 4, level=LEVEL, seed=0)
-    for cluster in found.clusters:
+    answer = find_clusters(shaken(synopsis_of(groups(), 10), "0.2"), 4, level=LEVEL, seed=0)
+    for cluster in answer.clusters:
         for x, (one, box) in enumerate(zip(cluster.centre_intervals, cluster.region, strict=True)):
             assert box.low <= one.low <= cluster.centre[x] <= one.high <= box.high
             assert (0, -5)[x] <= box.low <= box.high <= (10, 5)[x]
@@ -107,8 +107,8 @@ def test_intervals_widen_with_the_noise() -> None:
     exact = synopsis_of(groups(), 10)
     widths = []
     for epsilon in ("1", "0.1"):
-        found = find_clusters(shaken(exact, epsilon), 3, level=LEVEL, seed=0)
-        widths.append(np.mean([one.high - one.low for cluster in found.clusters for one in cluster.centre_intervals]))
+        answer = find_clusters(shaken(exact, epsilon), 3, level=LEVEL, seed=0)
+        widths.append(np.mean([one.high - one.low for cluster in answer.clusters for one in cluster.centre_intervals]))
     assert widths[1] > 2 * widths[0]
 
 
@@ -125,10 +125,10 @@ def test_posterior_intervals_cover_the_mean_of_the_rows_around_a_centre(epsilon:
         rows = np.clip(values, [0, -5], [10, 5])
         exact = synopsis_of(rows, m)
         for draw in range(6):
-            found = find_clusters(shaken(exact, epsilon, draw), 3, level=LEVEL, seed=0)
-            centres = np.array([cluster.centre for cluster in found.clusters])
+            answer = find_clusters(shaken(exact, epsilon, draw), 3, level=LEVEL, seed=0)
+            centres = np.array([cluster.centre for cluster in answer.clusters])
             nearest = np.square(rows[:, None] - centres).sum(axis=2).argmin(axis=1)
-            for i, cluster in enumerate(found.clusters):
+            for i, cluster in enumerate(answer.clusters):
                 mean = rows[nearest == i].mean(axis=0)
                 held += [one.low <= t <= one.high for one, t in zip(cluster.centre_intervals, mean, strict=True)]
     assert np.mean(held) >= LEVEL
@@ -170,15 +170,15 @@ def test_a_thresholded_release_is_clustered_by_its_listed_cells(method: Method) 
     held = []
     for seed in range(20):
         release = thresholded(values, m, "1", 10, seed)
-        found = find_clusters(release, 3, level=LEVEL, seed=0, method=method)
-        assert found.choice.method is (Method.THRESHOLDED if method is Method.POSTERIOR else method)
-        centres = np.array([cluster.centre for cluster in found.clusters])
-        assert any("threshold" in warning for warning in found.warnings)
+        answer = find_clusters(release, 3, level=LEVEL, seed=0, method=method)
+        assert answer.choice.method is (Method.THRESHOLDED if method is Method.POSTERIOR else method)
+        centres = np.array([cluster.centre for cluster in answer.clusters])
+        assert any("threshold" in warning for warning in answer.warnings)
         if method is Method.LLOYD:  # its ten random starts may all miss a group
             continue
         assert np.abs(centres[:, None] - MIDDLES).max(axis=2).min(axis=1).max() < 0.5
         sizes = np.bincount(np.square(values[:, None] - centres).sum(axis=2).argmin(axis=1), minlength=3)
-        held += [c.size_interval.low <= n <= c.size_interval.high for c, n in zip(found.clusters, sizes, strict=True)]
+        held += [c.size_interval.low <= n <= c.size_interval.high for c, n in zip(answer.clusters, sizes, strict=True)]
     assert all(held)
 
 
@@ -186,18 +186,18 @@ def test_a_thresholded_release_is_clustered_by_its_listed_cells(method: Method) 
 def test_a_release_that_lists_nothing_is_served(method: Method) -> None:
     """No cell reaches the threshold: centres in the middle, sizes that may be zero, and a warning."""
     release = thresholded(groups(30), 20, "1", 1000)
-    found = find_clusters(release, 2, level=LEVEL, seed=0, method=method)
-    assert all(cluster.centre == (5.0, 0.0) for cluster in found.clusters)
-    assert all(cluster.size_interval.low == 0.0 for cluster in found.clusters)
-    assert any("noise" in warning for warning in found.warnings)
+    answer = find_clusters(release, 2, level=LEVEL, seed=0, method=method)
+    assert all(cluster.centre == (5.0, 0.0) for cluster in answer.clusters)
+    assert all(cluster.size_interval.low == 0.0 for cluster in answer.clusters)
+    assert any("noise" in warning for warning in answer.warnings)
     assert scan(release, range(1, 3), seed=0).lines[0].k == 1
 
 
 def test_a_scan_says_how_it_was_had() -> None:
     """Projected counts for every k, whatever a single question would use."""
-    found = scan(shaken(synopsis_of(groups(), 8), "1"), range(2, 5), seed=0)
-    assert found.choice.method is Method.PROJECTED
-    assert [line.k for line in found.lines] == [2, 3, 4]
+    answer = scan(shaken(synopsis_of(groups(), 8), "1"), range(2, 5), seed=0)
+    assert answer.choice.method is Method.PROJECTED
+    assert [line.k for line in answer.lines] == [2, 3, 4]
 
 
 def test_clusters_of_very_many_cells_are_found_by_blocks_of_them() -> None:
@@ -206,7 +206,7 @@ def test_clusters_of_very_many_cells_are_found_by_blocks_of_them() -> None:
     values = np.clip(MIDDLES[rng.integers(3, size=200_000)] + rng.normal(0, 0.5, (200_000, 2)), [0, -5], [10, 5])
     fine = find_clusters(shaken(synopsis_of(values, 500), "4"), 3, level=LEVEL, seed=0)
     coarse = find_clusters(shaken(synopsis_of(values, 100), "4"), 3, level=LEVEL, seed=0)
-    centres = [np.array(sorted(cluster.centre for cluster in found.clusters)) for found in (fine, coarse)]
+    centres = [np.array(sorted(cluster.centre for cluster in answer.clusters)) for answer in (fine, coarse)]
     assert np.abs(centres[0] - centres[1]).max() < 0.1
     assert fine.stability > 0.99
     release = shaken(synopsis_of(values, 500), "4")

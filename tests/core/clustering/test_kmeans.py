@@ -86,14 +86,14 @@ def test_clusters_far_apart_are_found(d: int, seed: int) -> None:
     groups = np.stack([np.full(d, place) for place in places])
     points = np.repeat(groups, 10, axis=0) + rng.uniform(-0.05, 0.05, (40, d))
     weights = rng.uniform(0.5, 2, 40)
-    found = kmeans(points, weights, 4, restarts=10, rng=seeded(seed))
-    order = np.argsort(found.centres[:, 0])
+    clustering = kmeans(points, weights, 4, restarts=10, rng=seeded(seed))
+    order = np.argsort(clustering.centres[:, 0])
     for i, cluster in enumerate(order):
         own = slice(10 * i, 10 * i + 10)
         mean = np.average(points[own], axis=0, weights=weights[own])
-        np.testing.assert_allclose(found.centres[cluster], mean, atol=1e-12)
-        assert found.sizes[cluster] == pytest.approx(weights[own].sum())
-    assert found.inertia == pytest.approx(inertia(points, weights, found.centres[None])[0])
+        np.testing.assert_allclose(clustering.centres[cluster], mean, atol=1e-12)
+        assert clustering.sizes[cluster] == pytest.approx(weights[own].sum())
+    assert clustering.inertia == pytest.approx(inertia(points, weights, clustering.centres[None])[0])
 
 
 def best_on_a_line(x: Floats, w: Floats, k: int) -> float:
@@ -118,8 +118,8 @@ def best_on_a_line(x: Floats, w: Floats, k: int) -> float:
 def test_no_clustering_claims_to_beat_the_optimum(case: tuple[Floats, Floats], k: int, seed: int) -> None:
     """The inertia that is reported is never below the least there is, computed by trying every cut of a line."""
     points, weights = case[0][:, :1], case[1]
-    found = kmeans(points, weights, k, restarts=5, rng=seeded(seed))
-    assert found.inertia >= best_on_a_line(points[:, 0], weights, k) - 1e-9
+    clustering = kmeans(points, weights, k, restarts=5, rng=seeded(seed))
+    assert clustering.inertia >= best_on_a_line(points[:, 0], weights, k) - 1e-9
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
@@ -129,8 +129,8 @@ def test_the_optimum_of_a_small_problem_is_found(k: int) -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         x, w = rng.uniform(-1, 1, 15), rng.uniform(0.2, 5, 15)
-        found = kmeans(x[:, None], w, k, restarts=30, rng=seeded(seed))
-        ratios.append(found.inertia / best_on_a_line(x, w, k))
+        clustering = kmeans(x[:, None], w, k, restarts=30, rng=seeded(seed))
+        ratios.append(clustering.inertia / best_on_a_line(x, w, k))
     assert sum(ratio < 1 + 1e-9 for ratio in ratios) >= 38
     assert max(ratios) < 1.05
 
@@ -148,15 +148,15 @@ def test_the_same_seed_gives_the_same_clustering(case: tuple[Floats, Floats], k:
 def test_any_number_of_clusters_is_served(case: tuple[Floats, Floats], k: int, seed: int) -> None:
     """More clusters than points, equal points, zero weights: k finite centres in the box and all the weight."""
     points, weights = case
-    found = kmeans(points, weights, k, restarts=3, rng=seeded(seed))
-    assert found.centres.shape == (k, points.shape[1])
-    assert np.isfinite(found.centres).all()
-    assert (np.abs(found.centres) <= 1 + 1e-12).all()
-    assert found.sizes.shape == (k,)
-    assert found.sizes.sum() == pytest.approx(weights.sum())
-    assert found.inertia == pytest.approx(inertia(points, weights, found.centres[None])[0], abs=1e-9)
+    clustering = kmeans(points, weights, k, restarts=3, rng=seeded(seed))
+    assert clustering.centres.shape == (k, points.shape[1])
+    assert np.isfinite(clustering.centres).all()
+    assert (np.abs(clustering.centres) <= 1 + 1e-12).all()
+    assert clustering.sizes.shape == (k,)
+    assert clustering.sizes.sum() == pytest.approx(weights.sum())
+    assert clustering.inertia == pytest.approx(inertia(points, weights, clustering.centres[None])[0], abs=1e-9)
     if k >= len(np.unique(points[weights > 0], axis=0)):
-        assert found.inertia == pytest.approx(0, abs=1e-9)
+        assert clustering.inertia == pytest.approx(0, abs=1e-9)
 
 
 @given(weighted_points(), st.integers(1, 5), SEEDS)

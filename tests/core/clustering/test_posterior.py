@@ -10,9 +10,11 @@ from scipy.stats import poisson
 
 from core.cells import DenseCells
 from core.clustering.likelihood import CellLikelihood, between, cell_likelihood
+from core.clustering.mixture import axis_masses, products
 from core.clustering.posterior import by_cell, fine_grid, posterior
-from core.clustering.sampler import Tempering, axis_masses, products
+from core.clustering.sampler import Tempering
 from core.domain.grid import Grid
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.queries.denoise import nonnegative
 from core.randomness import seeded
 from tests.core.queries.worlds import shaken, synopsis_of
@@ -22,7 +24,7 @@ from tests.core.queries.worlds import shaken, synopsis_of
 @pytest.mark.parametrize("expected", [0.0, 0.25, 4.0, 36.0])
 def test_the_table_is_the_sum_over_true_counts(y: int, epsilon: float, expected: float) -> None:
     """Likelihood up to a constant, mean and variance agree with adding up every count, at an entry of the table."""
-    table = cell_likelihood(np.array([y, 40]), epsilon)
+    table = cell_likelihood(np.array([y, 40]), DiscreteLaplace(round(epsilon * 10**9)))
     t = np.arange(40 + int(np.ceil(14 / epsilon)) + 11)
     slab = 1 / (t + 1) / (1 / (t + 1)).sum()
     weights = (0.998 * poisson.pmf(t, expected) + 0.002 * slab) * np.exp(-epsilon * np.abs(max(y, 0) - t))
@@ -36,7 +38,7 @@ def test_the_table_is_the_sum_over_true_counts(y: int, epsilon: float, expected:
 def test_large_counts_make_no_large_tables() -> None:
     """A cell of a billion rows, or hardly any epsilon, is worked out in coarser units and bounded memory."""
     for counts, epsilon in ((np.array([10**9, 5]), 1.0), (np.array([100, 5]), 1e-9)):
-        table = cell_likelihood(counts, epsilon)
+        table = cell_likelihood(counts, DiscreteLaplace(round(epsilon * 10**9)))
         assert table.unit > 1
         assert table.log.size < 1000
         assert np.isfinite(table.log).all()
@@ -83,8 +85,8 @@ def test_the_posterior_mean_is_nearer_to_the_rows_than_the_counts_are() -> None:
     ours, theirs = 0.0, 0.0
     for seed in range(10):
         release = shaken(exact, "0.2", seed)
-        found = posterior(release, 3, rng=seeded(0))
-        counts = by_cell(found.weights[None], exact.grid)[0].sum(axis=1)
+        density = posterior(release, 3, rng=seeded(0))
+        counts = by_cell(density.weights[None], exact.grid)[0].sum(axis=1)
         ours += np.square(counts - exact.counts).sum()
         theirs += np.square(nonnegative(release.counts) - exact.counts).sum()
     assert ours < 0.6 * theirs
@@ -115,10 +117,10 @@ def test_samples_scatter_as_much_as_the_noise_leaves_open() -> None:
     exact = synopsis_of(gaussian_rows(), 6)
     assert np.allclose(posterior(exact, 3, rng=seeded(0)).draws.counts, exact.counts, atol=1e-6)
     release = shaken(exact, "0.2")
-    found = posterior(release, 3, rng=seeded(0))
-    assert found.draws.counts.std(axis=0).sum() > 20
-    weights = by_cell(found.weights[None], exact.grid)[0].sum(axis=1)
-    assert np.abs(found.draws.counts.mean(axis=0) - weights).sum() < 0.25 * weights.sum()
+    density = posterior(release, 3, rng=seeded(0))
+    assert density.draws.counts.std(axis=0).sum() > 20
+    weights = by_cell(density.weights[None], exact.grid)[0].sum(axis=1)
+    assert np.abs(density.draws.counts.mean(axis=0) - weights).sum() < 0.25 * weights.sum()
 
 
 def test_hopeless_synopses_are_served() -> None:

@@ -14,8 +14,8 @@ from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
 from core.intervals.listed import ListedCells
-from core.intervals.uncertainty import log_growth
-from core.mechanisms.survivors import least_threshold
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.threshold import least_threshold
 from core.plan import Rule
 from core.queries.boxes import Box, Range
 from core.queries.clusters import assign, find_clusters
@@ -92,7 +92,7 @@ def listed_synopsis(
 ) -> Synopsis:
     """Noise every cell from a public seed, keep those that reach the threshold."""
     amount = Epsilon.parse(epsilon)
-    threshold = threshold or least_threshold(GRID.cell_count, amount)
+    threshold = threshold or least_threshold(GRID.cell_count, DiscreteLaplace.at(amount))
     p = -np.expm1(-float(amount))
     noisy = truth + rng.geometric(p, len(truth)) - rng.geometric(p, len(truth))
     cells = np.flatnonzero(noisy >= threshold)
@@ -272,7 +272,7 @@ def test_centres_of_listed_cells_have_intervals_that_cover(rows_in_each: int, ep
 def test_tiny_epsilons_lose_no_digits() -> None:
     """log E exp(t Z) at epsilon 10^-8 is t^2 / epsilon^2 to three digits where t is a thousandth of epsilon."""
     epsilon = Epsilon.parse("0.00000001")
-    assert log_growth(epsilon, np.array([1e-11]))[0] == pytest.approx(1e-6, rel=1e-3)
+    assert DiscreteLaplace.at(epsilon).log_mgf(np.array([1e-11]))[0] == pytest.approx(1e-6, rel=1e-3)
 
 
 def test_a_size_that_was_raised_to_one_says_nothing_about_the_least() -> None:

@@ -1,304 +1,26 @@
-"""Discrete Laplace noise: thresholds, refinement, digits, moments and tails, each against exact arithmetic.
-
-A sampler that is exact can be tested exactly. These tests write the random bits themselves and compare what comes out
-with the inverse CDF of the whole bit string, computed by other means (tests.core.exact). That the bits make the right
-law when they are random is then shown in tests/statistical.
-"""
+"""The discrete Laplace law: moments, tails and transforms, each against the sum of its probabilities."""
 
 from __future__ import annotations
 
-import os
-import random
-from bisect import bisect_left
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.budget import NANO, Epsilon
 from core.errors import InvalidEpsilon
-from core.mechanisms.discrete_laplace import (
-    _BLOCK,
-    Digit,
-    _tables,
-    discrete_laplace,
-    standard_deviation,
-    tail_radius,
-    variance,
-)
-from core.randomness import NoiseSource
-from tests.core.exact import exp_bounds, exp_minus, inverse_cdf, threshold
-from tests.core.scripted import ScriptedBits, ScriptedBytes, Undecided
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.law import NoiseLaw
+from tests.core.exact import exp_minus
 from tests.core.strategies import epsilons
 
-EPSILONS = ["0.000000001", "0.0001", "0.005", "0.01", "0.1", "1", "3.5", "100"]
-ONE_DIGIT = ["0.1", "1", "3.5", "100"]
 
-
-@cache
-def digits_of(text: str) -> tuple[tuple[int, int, int | None], ...]:
-    """(weight, rate in nano, size) of each digit of a geometric number at this epsilon, lowest first."""
-    return tuple((table.weight, table.digit.rate_nano, table.digit.size) for table in _tables(Epsilon.parse(text).nano))
-
-
-def draw_digit(text: str, place: int, u: int, width: int) -> tuple[int, int]:
-    """The digit that the sampler draws from the bit string (u, width) at one place, and how many bits it looked at.
-
-    All other digits, and the geometric number that is subtracted, get zeros, which are the digit 0.
-    """
-    digits = digits_of(text)
-    strings = [(0, 16)] * (2 * len(digits))
-    strings[place] = (u, width)
-    noise = ScriptedBits(strings)
-    drawn = int(discrete_laplace(1, Epsilon.parse(text), noise)[0])
-    assert not noise.waiting
-    digit, rest = divmod(drawn, digits[place][0])
-    assert rest == 0
-    return digit, noise.used[place]
-
-
-def assert_exact(text: str, place: int, u: int, width: int) -> None:
-    """The sampler makes of a bit string what exact arithmetic makes of it, and asks for more only where it must.
-
-    All ones are the exception to the second half: they always ask for more (see `_make_table`).
-    """
-    _, rate, size = digits_of(text)[place]
-    try:
-        digit, used = draw_digit(text, place, u, width)
-    except Undecided:
-        assert inverse_cdf(u, width, rate_nano=rate, size=size) is None or u == 2**width - 1
-        return
-    assert inverse_cdf(u >> (width - used), used, rate_nano=rate, size=size) == digit
-    if used > 16:
-        before = max(16, used - 64)
-        prefix = u >> (width - before)
-        assert inverse_cdf(prefix, before, rate_nano=rate, size=size) is None or prefix == 2**before - 1
-
-
-PLACES = [(text, place) for text in EPSILONS for place in range(len(digits_of(text)))]
-
-
-@given(st.fractions(0, 120, max_denominator=NANO), st.sampled_from([16, 64, 200]))
-def test_the_yardstick_agrees_with_decimal(x: Fraction, bits: int) -> None:
-    """Two independent exponentials, the series of these tests and decimal's, bracket one another."""
-    low, high = exp_bounds(x, bits)
-    with localcontext() as context:
-        context.prec = 120
-        reference = (-Decimal(x.numerator) / Decimal(x.denominator)).exp()
-        assert Decimal(low) - 1 <= reference * 2**bits <= Decimal(high) + 1
-    assert 0 <= high - low <= 3
-
-
-@pytest.mark.parametrize("bits", [16, 64, 128, 192])
-@given(rate=epsilons().map(lambda epsilon: epsilon.nano), share=st.floats(0, 1), size=st.sampled_from([None, 2, 1024]))
-def test_thresholds_are_exact(bits: int, rate: int, share: float, size: int | None) -> None:
-    """T(k) = floor(2^w F(k)) to the last bit, for every rate, digit and width, down to tails of exp(-150)."""
-    k = int(share * min(3000, 150 * NANO // rate))
-    assert Digit(rate_nano=rate, size=size).threshold(k, bits) == threshold(rate, size, k, bits)
-
-
-@given(rate=st.integers(1, NANO), k=st.integers(0, 100), size=st.sampled_from([None, 1024]))
-def test_thresholds_of_more_bits_refine_those_of_fewer(rate: int, k: int, size: int | None) -> None:
-    """The first 16 bits of a 64-bit threshold are the 16-bit threshold, and so on: the stages never contradict."""
-    digit = Digit(rate_nano=rate, size=size)
-    assert digit.threshold(k, 16) == digit.threshold(k, 64) >> 48
-    assert digit.threshold(k, 64) == digit.threshold(k, 128) >> 64
-    assert digit.threshold(k, 128) == digit.threshold(k, 192) >> 64
-
-
-def test_thresholds_have_known_answers() -> None:
-    """1 - 1/e and (1 - exp(-1/2)) / (1 - exp(-1)) from their published digits."""
-    one_minus_1_over_e = Fraction("0.63212055882855767840447622983853913255418886896823")
-    assert Digit(NANO, None).threshold(0, 128) == int(one_minus_1_over_e * 2**128)
-    half = Fraction("0.62245933120185456463890056574550847875327936530891")  # 1 / (1 + exp(-1/2))
-    assert Digit(NANO // 2, 2).threshold(0, 128) == int(half * 2**128)
-    assert Digit(NANO // 2, 2).threshold(1, 64) == 2**64
-
-
-@pytest.mark.parametrize("text", EPSILONS)
-def test_the_digits_make_up_the_geometric_law(text: str) -> None:
-    """Weights and rates multiply by the size of the digit below, from 1 and epsilon up; only the top has no size.
-
-    With exp(-e g) = product of exp(-e w_i D_i) that is all that makes the digits independent and their sum exact.
-    """
-    digits = digits_of(text)
-    nano = Epsilon.parse(text).nano
-    assert digits[0][0] == 1
-    assert all(rate == nano * weight for weight, rate, _ in digits)
-    for (weight, _, size), (next_weight, _, _) in pairwise(digits):
-        assert size is not None
-        assert next_weight == weight * size
-    assert digits[-1][2] is None
-
-
-@pytest.mark.parametrize(("text", "place"), PLACES)
-def test_every_first_word_gives_its_exact_digit(text: str, place: int) -> None:
-    """All 2^16 first words, followed by ones, give the exact digit, and only those on a threshold ask for more."""
-    digits = digits_of(text)
-    _, rate, size = digits[place]
-    exact = []
-    while not exact or exact[-1] < 2**64 - 1:
-        exact.append(threshold(rate, size, len(exact), 64))
-    first_words = {t >> 48 for t in exact if t < 2**64} | {2**16 - 1}
-    zeros = b"\0" * 2**17
-    answers = [zeros] * (2 * len(digits))
-    answers[place] = np.arange(2**16, dtype="<u2").tobytes()
-    # The last word followed by ones is 2^64 - 1: on the last threshold, so 64 bits more decide it; zeros stay below.
-    answers[place + 1 : place + 1] = [b"\xff" * 8 * len(first_words), b"\0" * 8]
-    noise = ScriptedBytes(answers)
-    drawn = discrete_laplace(2**16, Epsilon.parse(text), noise) // digits[place][0]
-    assert not noise.answers
-    ones = 2**48 - 1
-    expected = [bisect_left(exact, word << 48 | ones) for word in range(2**16 - 1)]
-    assert drawn[:-1].tolist() == expected
-    assert drawn[-1] == inverse_cdf((2**64 - 1) << 64, 128, rate_nano=rate, size=size)
-
-
-@st.composite
-def bit_strings_at_thresholds(draw: st.DrawFn) -> tuple[str, int, int, int]:
-    """(epsilon, place, u, width): bits that follow a threshold for 16 to 256 places and then leave it by a little."""
-    text, place = draw(st.sampled_from(PLACES))
-    _, rate, size = digits_of(text)[place]
-    # Thresholds closer to 1 than 2^-60 are followed too: the tail is where tables end.
-    deepest = 1024 if size is not None else 60 * NANO // rate
-    k = draw(st.integers(0, deepest))
-    width = draw(st.sampled_from([64, 128, 192, 256]))
-    step = draw(st.one_of(st.integers(-3, 3), st.sampled_from([2**48, -(2**48), 2**63, -(2**63), 2**64 + 1])))
-    u = threshold(rate, size, k, width) + step
-    assume(0 <= u < 2**width)
-    return text, place, u, width
-
-
-@given(bit_strings_at_thresholds(), st.integers(0, 2**64 - 1))
-def test_bits_that_follow_a_threshold_still_give_the_exact_digit(case: tuple[str, int, int, int], more: int) -> None:
-    """However long a bit string stays undecided, the digit is its exact inverse CDF and no bit is read too many."""
-    text, place, u, width = case
-    assert_exact(text, place, u << 64 | more, width + 64)
-
-
-@given(st.sampled_from(PLACES), st.integers(0, 2**192 - 1))
-def test_any_bits_give_the_exact_digit(where: tuple[str, int], u: int) -> None:
-    """The same for bit strings that have nothing to do with a threshold."""
-    assert_exact(*where, u, 192)
-
-
-@pytest.mark.parametrize("width", [64, 128, 192, 256])
-@pytest.mark.parametrize(("text", "place"), [where for where in PLACES if where[0] != "100"])
-def test_each_stage_of_the_refinement_decides_what_it_can(text: str, place: int, width: int) -> None:
-    """Bits that are on T(k) to the stage before are k when they end one below it and k + 1 when one above."""
-    _, rate, size = digits_of(text)[place]
-    for k in (0, 1):
-        exact = threshold(rate, size, k, width)
-        assert draw_digit(text, place, exact - 1, width) == (k, width)
-        assert draw_digit(text, place, exact + 1, width) == (k + 1, width)
-        with pytest.raises(Undecided):
-            draw_digit(text, place, exact, width)
-
-
-def test_draws_beyond_the_table_are_exact() -> None:
-    """128 ones lead past the last threshold of 64 bits: near 128 ln 2 at epsilon 1, still 0 at epsilon 100."""
-    ones = 2**192 - 2**64
-    digit, used = draw_digit("1", 0, ones, 192)
-    assert used == 192
-    assert digit == inverse_cdf(ones, 192, rate_nano=NANO, size=None) == 88
-    # exp(-100) is about 2^-144.3: 144 ones and a zero are below F(0), 152 ones are above it.
-    assert draw_digit("100", 0, 2**192 - 2**48, 192) == (0, 192)
-    assert draw_digit("100", 0, 2**192 - 2**40, 192) == (1, 192)
-
-
-def test_the_difference_of_two_geometric_numbers_is_signed() -> None:
-    """Bits of the second number subtract: the same strings the other way round give the opposite noise."""
-    words = [threshold(NANO, None, k, 16) - 1 for k in (2, 5)]
-    forth = ScriptedBits([(words[0], 16), (words[1], 16)])
-    back = ScriptedBits([(words[1], 16), (words[0], 16)])
-    assert discrete_laplace(1, Epsilon.parse("1"), forth).tolist() == [2 - 5]
-    assert discrete_laplace(1, Epsilon.parse("1"), back).tolist() == [5 - 2]
-
-
-def test_digits_are_put_together_by_their_weights() -> None:
-    """At 10^-4 the number is D_0 + 1024 D_1: every word decides one digit of one number."""
-    (_, low_rate, low_size), (weight, top_rate, top_size) = digits_of("0.0001")
-    words = [
-        threshold(low_rate, low_size, 1000, 16) - 1,
-        threshold(top_rate, top_size, 7, 16) - 1,
-        threshold(low_rate, low_size, 3, 16) - 1,
-        threshold(top_rate, top_size, 1, 16) - 1,
-    ]
-    noise = ScriptedBits([(word, 16) for word in words])
-    assert discrete_laplace(1, Epsilon.parse("0.0001"), noise).tolist() == [1000 + 7 * weight - 3 - weight]
-
-
-def test_refinement_reaches_the_draw_that_asked_for_it() -> None:
-    """Among many draws at once each undecided one gets its own further bits, in order, and the others keep theirs."""
-    at = [threshold(NANO, None, k, 64) for k in range(4)]
-    at_128 = threshold(NANO, None, 2, 128)
-    heads = [0, at[1] >> 48, 5, at[2] >> 48, at[0] >> 48, at[2] >> 48]
-    tails = [at[1] + 1, at[2], at[0] - 1, at[2]]  # the two that stay on T(2) ask for 64 bits more
-    answers = [
-        np.array(heads, dtype="<u2").tobytes(),
-        np.array([(tail & (2**48 - 1)) << 16 | 0xFFFF for tail in tails], dtype="<u8").tobytes(),
-        ((at_128 & (2**64 - 1)) + 1).to_bytes(8, "little"),
-        ((at_128 & (2**64 - 1)) - 1).to_bytes(8, "little"),
-        b"\0" * 12,
-    ]
-    noise = ScriptedBytes(answers)
-    assert discrete_laplace(6, Epsilon.parse("1"), noise).tolist() == [0, 2, 0, 3, 0, 2]
-    assert not noise.answers
-
-
-@pytest.mark.parametrize("size", [0, 1, _BLOCK - 1, _BLOCK, _BLOCK + 1, 2 * _BLOCK + 3])
-def test_every_cell_gets_its_own_draw(size: int) -> None:
-    """As many draws as cells, across the blocks in which they are made, and no block repeats another."""
-    drawn = discrete_laplace(size, Epsilon(1), NoiseSource())
-    assert drawn.shape == (size,)
-    assert drawn.dtype == np.int64
-    blocks = [drawn[start : start + _BLOCK][:100].tolist() for start in range(0, size, _BLOCK)]
-    assert len({tuple(block) for block in blocks}) == len(blocks)
-    if size >= 200:
-        # No value has a probability above 5 x 10^-10 there: two of 200 agree once in 10^5, ten pairs never.
-        assert len(set(drawn[-200:].tolist())) > 190
-
-
-def test_noise_without_epsilon_is_refused() -> None:
-    """An epsilon of zero would be infinite noise, not none."""
-    with pytest.raises(InvalidEpsilon):
-        discrete_laplace(1, Epsilon(0), NoiseSource())
-
-
-def test_noise_takes_only_entropy_of_the_operating_system() -> None:
-    """With the same bytes from os.urandom the noise is the same; with others it is other noise."""
-    recorded: list[bytes] = []
-    urandom = os.urandom
-
-    def record(count: int) -> bytes:
-        recorded.append(urandom(count))
-        return recorded[-1]
-
-    epsilon = Epsilon.parse("0.01")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "urandom", record)
-        first = discrete_laplace(1000, epsilon, NoiseSource())
-        tape = iter(list(recorded))
-        patch.setattr(os, "urandom", lambda count: next(tape))  # noqa: ARG005 - called with a count
-        again = discrete_laplace(1000, epsilon, NoiseSource())
-    assert sum(len(part) for part in recorded) >= 8000
-    assert (first == again).all()
-    assert (first != discrete_laplace(1000, epsilon, NoiseSource())).any()
-
-
-def test_no_seed_moves_the_noise() -> None:
-    """Seeding every generator there is does not make two draws agree."""
-    draws = []
-    for _ in range(2):
-        random.seed(1)
-        np.random.seed(1)  # noqa: NPY002 - that it changes nothing is the point
-        draws.append(discrete_laplace(100, Epsilon.parse("0.001"), NoiseSource()).tolist())
-    assert draws[0] != draws[1]
+def laws(least: int = 1, most: int = 100 * NANO) -> st.SearchStrategy[DiscreteLaplace]:
+    """Laws at all orders of magnitude of epsilon, for units of one row and of three."""
+    return st.builds(DiscreteLaplace.at, epsilons(least, most), rows_per_unit=st.sampled_from([1, 3]))
 
 
 def exact_tail(p: Fraction, r: int) -> Fraction:
@@ -306,43 +28,125 @@ def exact_tail(p: Fraction, r: int) -> Fraction:
     return 1 - (1 - p) / (1 + p) * (1 + 2 * sum(p**z for z in range(1, r + 1)))
 
 
-@given(epsilons(least=2 * 10**8, most=10 * NANO))
-def test_the_variance_is_that_of_the_law(epsilon: Epsilon) -> None:
+@given(laws(least=6 * 10**8, most=10 * NANO))
+def test_the_variance_is_that_of_the_law(law: DiscreteLaplace) -> None:
     """Var Z equals the sum of z^2 P(z), term by term until nothing is left of it."""
-    p = exp_minus(Fraction(epsilon.nano, NANO), 128)
-    terms = range(1, 60 * NANO // epsilon.nano + 2)
+    p = exp_minus(law.exact_rate, 128)
+    terms = range(1, int(60 / law.exact_rate) + 2)
     with localcontext() as context:
         context.prec = 40
         q = Decimal(p.numerator) / Decimal(p.denominator)
         exact = (1 - q) / (1 + q) * 2 * sum(z * z * q**z for z in terms)
-    assert variance(epsilon) == pytest.approx(float(exact), rel=1e-12)
-    assert standard_deviation(epsilon) == pytest.approx(float(exact.sqrt()), rel=1e-12)
+    assert law.variance == pytest.approx(float(exact), rel=1e-12)
+    assert law.standard_deviation == pytest.approx(float(exact.sqrt()), rel=1e-12)
 
 
-@given(epsilons())
-def test_the_variance_keeps_its_digits_at_every_epsilon(epsilon: Epsilon) -> None:
+@given(laws())
+def test_the_variance_keeps_its_digits_at_every_epsilon(law: DiscreteLaplace) -> None:
     """2 p / (1 - p)^2 from 10^-9 to 100, where 1 - p computed in doubles would have no digit left."""
-    p = exp_minus(Fraction(epsilon.nano, NANO), 512)
-    assert variance(epsilon) == pytest.approx(float(2 * p / (1 - p) ** 2), rel=1e-12)
+    p = exp_minus(law.exact_rate, 512)
+    assert law.variance == pytest.approx(float(2 * p / (1 - p) ** 2), rel=1e-12)
 
 
-@given(epsilons(least=2 * 10**8, most=10 * NANO), st.floats(1e-12, 1.0))
-def test_the_tail_radius_is_the_least_that_holds_by_summing(epsilon: Epsilon, probability: float) -> None:
+@given(laws(least=6 * 10**8, most=10 * NANO), st.floats(1e-12, 1.0))
+def test_the_tail_radius_is_the_least_that_holds_by_summing(law: DiscreteLaplace, probability: float) -> None:
     """P(|Z| > r) <= probability, and not for r - 1, by adding up the law."""
-    p = exp_minus(Fraction(epsilon.nano, NANO), 128)
-    r = tail_radius(epsilon, probability=probability)
+    p = exp_minus(law.exact_rate, 128)
+    r = law.tail_radius(probability=probability)
     assert exact_tail(p, r) <= Fraction(probability)
     if r:
         assert exact_tail(p, r - 1) > Fraction(probability)
 
 
-@given(epsilons(least=10**5), st.floats(1e-300, 1.0))
-def test_the_tail_radius_is_the_least_that_holds(epsilon: Epsilon, probability: float) -> None:
+@given(laws(least=10**5), st.floats(1e-300, 1.0))
+def test_the_tail_radius_is_the_least_that_holds(law: DiscreteLaplace, probability: float) -> None:
     """The same for small epsilons and far tails, by the closed form 2 p^(r + 1) / (1 + p)."""
-    r = tail_radius(epsilon, probability=probability)
-    e = Fraction(epsilon.nano, NANO)
+    r = law.tail_radius(probability=probability)
+    e = law.exact_rate
     p = exp_minus(e)
     bound = Fraction(probability) * (1 + p) / 2
     assert exp_minus(e * (r + 1), 1200) <= bound
     if r:
         assert exp_minus(e * r, 1200) > bound
+
+
+RATES = [DiscreteLaplace.at(Epsilon.parse("0.3")), DiscreteLaplace.at(Epsilon.parse("2")), DiscreteLaplace(NANO, 3)]
+
+
+def probabilities(law: DiscreteLaplace, reach: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """z = -reach … reach and P(Z = z), straight from the formula."""
+    z = np.arange(-reach, reach + 1)
+    p = float(exp_minus(law.exact_rate))
+    return z, (1 - p) / (1 + p) * p ** np.abs(z)
+
+
+@pytest.mark.parametrize("law", RATES)
+def test_kurtosis_and_mean_excess_are_those_of_the_law(law: DiscreteLaplace) -> None:
+    """E Z^4 / (E Z^2)^2 - 3, and E[Z - T | Z >= T] for every T."""
+    z, chances = probabilities(law)
+    assert law.kurtosis == pytest.approx((z**4.0 @ chances) / (z**2.0 @ chances) ** 2 - 3, rel=1e-9)
+    for threshold in (0, 1, 7):
+        above = z >= threshold
+        excess = ((z - threshold)[above] @ chances[above]) / chances[above].sum()
+        assert law.mean_excess == pytest.approx(excess, rel=1e-9)
+
+
+@pytest.mark.parametrize("law", RATES)
+def test_both_transforms_are_those_of_the_law(law: DiscreteLaplace) -> None:
+    """log E exp(t Z) for |t| below the rate, and -log E exp(i a Z) for angles up to pi."""
+    z, chances = probabilities(law)
+    t = law.rate * np.array([-0.7, -0.1, 0.0, 0.3, 0.8])
+    assert law.log_mgf(t) == pytest.approx(np.log(np.exp(np.outer(t, z)) @ chances), rel=1e-9, abs=1e-12)
+    angles = np.array([0.0, 0.01, 0.5, 2.0, np.pi])
+    assert law.characteristic_exponent(angles) == pytest.approx(
+        -np.log(np.cos(np.outer(angles, z)) @ chances), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("law", RATES)
+def test_upper_tails_are_those_of_the_law(law: DiscreteLaplace) -> None:
+    """P(Z >= T) by adding up, and the least T at which it is small enough."""
+    z, chances = probabilities(law)
+    for threshold in (0, 1, 5, 12):
+        assert law.probability_at_least(threshold) == pytest.approx(chances[z >= threshold].sum(), rel=1e-9)
+    threshold = law.upper_threshold(10.0)
+    assert law.probability_at_least(threshold) <= np.exp(-10.0) < law.probability_at_least(threshold - 1)
+
+
+@pytest.mark.parametrize("law", RATES)
+@pytest.mark.parametrize("unit", [1, 4])
+def test_the_kernel_sums_are_convolutions_with_the_law(law: DiscreteLaplace, unit: int) -> None:
+    """sum over t of terms[t] P(Z = unit (y - t)) / P(Z = 0), for every y; beyond the reach the kernel is negligible."""
+    terms = np.random.default_rng(0).random((30, 2))
+    t = np.arange(30)
+    kernel = np.exp(-law.rate * unit * np.abs(t[:, None] - t))
+    assert law.kernel_sums(terms, unit=unit) == pytest.approx(kernel @ terms, rel=1e-12)
+    assert np.exp(-law.rate * law.kernel_reach) < 1e-6
+
+
+@pytest.mark.parametrize("law", RATES)
+def test_simulated_noise_has_the_law_and_its_seed(law: DiscreteLaplace) -> None:
+    """The same seed gives the same draws; their variance and their share of zeros are those of the law."""
+    first, again = (law.simulate((2, 10**5), np.random.default_rng(7)) for _ in range(2))
+    assert first.shape == (2, 10**5)
+    assert (first == again).all()
+    assert first.var() == pytest.approx(law.variance, rel=0.03)
+    z, chances = probabilities(law)
+    assert (first == 0).mean() == pytest.approx(float(chances[z == 0][0]), rel=0.03)
+
+
+def test_a_law_is_a_value_with_an_exact_rate() -> None:
+    """Equal laws are equal and hash alike; the rate of three rows a unit is a third, exactly."""
+    law: NoiseLaw = DiscreteLaplace(NANO, rows_per_unit=3)
+    assert law == DiscreteLaplace(NANO, rows_per_unit=3)
+    assert hash(law) == hash(DiscreteLaplace(NANO, rows_per_unit=3))
+    assert DiscreteLaplace(NANO, rows_per_unit=3).exact_rate == Fraction(1, 3)
+    assert law.with_rate_at_least(Fraction(1, 4)) is law
+    assert law.with_rate_at_least(Fraction(1, 2)) == DiscreteLaplace(NANO // 2)
+
+
+@pytest.mark.parametrize(("nano", "rows"), [(0, 1), (1, 0), (-1, 1)])
+def test_noise_without_epsilon_is_refused(nano: int, rows: int) -> None:
+    """An epsilon of zero would be infinite noise, not none."""
+    with pytest.raises(InvalidEpsilon):
+        DiscreteLaplace(nano, rows_per_unit=rows)

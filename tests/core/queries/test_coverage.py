@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from core.clustering.methods import Method
-from core.intervals.uncertainty import Interval
+from core.intervals.levels import Interval
 from core.queries.boxes import Box, Range
 from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import CountsKind

@@ -17,7 +17,8 @@ from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
 from core.histogram import count
-from core.intervals.uncertainty import equal_radius
+from core.intervals.radius import equal_radius
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.plan import DeclaredSize, Order, make_plan
 from core.queries.boxes import Box, Range
 from core.queries.range_count import RangeCounts, SummedArea, count_boxes, range_table
@@ -159,7 +160,7 @@ def test_a_box_of_whole_cells_has_the_exact_interval_of_its_noise() -> None:
     release = next(noisy(synopsis_of(rows(600), 10), "0.5"))
     for box, cells in (((), 100), ((Range("a", lower=8),), 20), ((Range("a", lower=8), Range("b", lower=4)), 2)):
         found = ask(release, *box)
-        reach = equal_radius(Epsilon.parse("0.5"), cells, alpha=1 - LEVEL) * (1 + 1e-9)
+        reach = equal_radius(DiscreteLaplace.at(Epsilon.parse("0.5")), cells, alpha=1 - LEVEL) * (1 + 1e-9)
         assert (found.low[0], found.high[0]) == pytest.approx((found.count[0] - reach, found.count[0] + reach))
         assert (found.noise_low[0], found.noise_high[0]) == (found.low[0], found.high[0])
         assert found.without_cut[0] == found.with_cut[0] == found.count[0]

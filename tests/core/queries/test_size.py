@@ -10,8 +10,8 @@ import pytest
 
 from core.budget import Epsilon
 from core.cells import DenseCells
-from core.intervals.uncertainty import equal_radius
-from core.mechanisms.discrete_laplace import standard_deviation
+from core.intervals.radius import equal_radius
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.queries.moments import moments
 from core.queries.size import Part, expected_rows, noisy_size, sum_radius
 from core.synopsis import Synopsis
@@ -42,7 +42,7 @@ def test_a_declared_size_is_no_observation() -> None:
     release = shaken(synopsis_of(rows(600), 8), "0.5")
     size = noisy_size(release)
     assert size.rows == release.counts.sum()
-    assert size.noise_sd == pytest.approx(8 * standard_deviation(Epsilon.parse("0.5")))
+    assert size.noise_sd == pytest.approx(8 * DiscreteLaplace.at(Epsilon.parse("0.5")).standard_deviation)
     for declared in (1, 600, 10**9):
         assert moments(replace(release, size=declared), level=0.95) == moments(release, level=0.95)
 
@@ -51,7 +51,9 @@ def test_a_bought_size_and_the_sum_are_combined_by_their_precision() -> None:
     """Over many releases the combination is unbiased and scatters as it says, less than either of its parts."""
     found = [noisy_size(release) for release in bought(600, 400)]
     values, sd = np.array([size.rows for size in found]), found[0].noise_sd
-    assert sd < min(standard_deviation(BOUGHT), 5 * standard_deviation(EPSILON - BOUGHT))
+    assert sd < min(
+        DiscreteLaplace.at(BOUGHT).standard_deviation, 5 * DiscreteLaplace.at(EPSILON - BOUGHT).standard_deviation
+    )
     assert abs(values.mean() - 600) < 5 * sd / 20
     assert values.std() == pytest.approx(sd, rel=0.2)
 
@@ -60,7 +62,7 @@ def test_a_bought_size_and_the_sum_are_combined_by_their_precision() -> None:
 def test_the_size_of_an_answer_uses_the_bought_one_and_covers(size: int) -> None:
     """Its interval is narrower than that of the sum alone, and holds as often as it says, also near no rows at all."""
     draws, hits = 1000, 0
-    alone = equal_radius(EPSILON - BOUGHT, 25, alpha=0.05)
+    alone = equal_radius(DiscreteLaplace.at(EPSILON - BOUGHT), 25, alpha=0.05)
     for release in bought(size, draws):
         size_answer = moments(release, level=0.95).size
         low, high = size_answer.interval.low, size_answer.interval.high
@@ -79,13 +81,14 @@ def test_the_radius_of_two_kinds_of_noise_is_that_of_their_law(
 ) -> None:
     """Against the law on a lattice: the radius is missed with alpha at most, and a hundredth less would not do."""
     share = 0.25
-    parts = Part(Epsilon.parse(first), share, 1), Part(Epsilon.parse(second), 1 - share, cells)
+    laws = [DiscreteLaplace.at(Epsilon.parse(text)) for text in (first, second)]
+    parts = Part(laws[0], share, 1), Part(laws[1], 1 - share, cells)
     reach = sum_radius(parts, alpha)
     length = 2**18  # X is a whole number of quarters
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     exponent = np.zeros(len(angles))
     for part in parts:
-        p = np.exp(-float(part.epsilon))
+        p = np.exp(-part.law.rate)
         exponent += part.times * np.log1p(4 * p / (1 - p) ** 2 * np.sin(4 * part.weight * angles / 2) ** 2)
     law = np.fft.irfft(np.exp(-exponent), n=length)[: length // 2]
 

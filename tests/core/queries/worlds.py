@@ -14,7 +14,8 @@ from core.cells import DenseCells
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.histogram import count
-from core.mechanisms.discrete_laplace import discrete_laplace
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.plan import Rule
 from core.randomness import NoiseSource
 from core.records import OutOfRange, take_in
@@ -56,7 +57,7 @@ def noisy(exact: Synopsis, epsilon: str, draws: int = DRAWS) -> Iterator[Synopsi
     """Many releases of the same counts."""
     amount = Epsilon.parse(epsilon)
     for _ in range(draws):
-        noise = discrete_laplace(exact.grid.cell_count, amount, NoiseSource())
+        noise = draw_noise(DiscreteLaplace.at(amount), exact.grid.cell_count, NoiseSource())
         yield replace(exact, epsilon=amount, cells=DenseCells(exact.grid, exact.counts + noise))
 
 

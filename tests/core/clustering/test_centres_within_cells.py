@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from core.cells import DenseCells
-from core.clustering import subcell
+from core.clustering import centres_within_cells
+from core.clustering.centres_within_cells import within_cells
 from core.clustering.methods import cells_of, labels_of
-from core.clustering.subcell import within_cells
 from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.histogram import count
@@ -79,7 +79,7 @@ def test_a_grid_that_would_take_too_long_is_looked_at_like_a_listing(monkeypatch
     start = gridded(synopsis)
     labels = labels_of(synopsis.grid.centres(), start)
     whole = within_cells(synopsis, start, labels)
-    monkeypatch.setattr(subcell, "_MOST_WORK", 0)
+    monkeypatch.setattr(centres_within_cells, "_MOST_WORK", 0)
     moved = within_cells(synopsis, start, labels)
     assert (moved != whole).any()
     assert np.abs(moved - CENTRES).mean() < 0.015

@@ -1,4 +1,4 @@
-"""The law of a sum of noise is computed, not guessed."""
+"""Radii of weighted sums of noise hold at their level, and are not much wider than they must be."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from core.arrays import Floats
 from core.budget import Epsilon
 from core.errors import InvalidQuery
-from core.intervals.uncertainty import (
-    MAX_LEVEL,
-    STEPS,
-    Floats,
-    Sums,
-    alpha_of,
-    by_steps,
-    equal_radius,
-    radii,
-    radius,
-    tail_of_sum,
-)
-from core.mechanisms.discrete_laplace import standard_deviation, tail_radius
+from core.intervals.exact import tail_of_sum
+from core.intervals.levels import MAX_LEVEL, alpha_of
+from core.intervals.radius import equal_radius, radii, radius
+from core.intervals.weighted_sums import STEPS, Sums, by_steps
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 
 
-def law(epsilon: float, reach: int) -> np.ndarray:
+def law_at(epsilon: str | float) -> DiscreteLaplace:
+    """The law at this epsilon."""
+    return DiscreteLaplace.at(Epsilon.parse(str(epsilon)))
+
+
+def probabilities(epsilon: float, reach: int) -> np.ndarray:
     """P(Z = z) for z = -reach … reach, straight from the formula."""
     p = np.exp(-epsilon)
     return (1 - p) / (1 + p) * p ** np.abs(np.arange(-reach, reach + 1))
@@ -38,12 +36,12 @@ def law(epsilon: float, reach: int) -> np.ndarray:
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_the_tail_of_a_sum_is_that_of_its_convolution(epsilon: str, n: int) -> None:
     """The Fourier transform gives what convolving the law n times gives."""
-    single = law(float(epsilon), 300)
+    single = probabilities(float(epsilon), 300)
     whole = single
     for _ in range(n - 1):
         whole = np.convolve(whole, single)
     middle = len(whole) // 2
-    tail = tail_of_sum(Epsilon.parse(epsilon), n)
+    tail = tail_of_sum(law_at(epsilon), n)
     for r in range(min(40, len(tail))):
         expected = 1 - whole[middle - r : middle + r + 1].sum()
         assert tail[r] == pytest.approx(expected, abs=1e-10)
@@ -52,10 +50,10 @@ def test_the_tail_of_a_sum_is_that_of_its_convolution(epsilon: str, n: int) -> N
 @pytest.mark.parametrize("epsilon", ["0.05", "0.7", "3", "90"])
 def test_one_cell_has_the_radius_of_the_noise_itself(epsilon: str) -> None:
     """For a single cell the radius is the one that the noise's own tail gives."""
-    amount = Epsilon.parse(epsilon)
+    law = law_at(epsilon)
     for level in (0.5, 0.9, 0.95, 0.999):
-        expected = tail_radius(amount, probability=1 - level)
-        assert equal_radius(amount, 1, alpha=1 - level) == pytest.approx(expected, rel=1e-8)
+        expected = law.tail_radius(probability=1 - level)
+        assert equal_radius(law, 1, alpha=1 - level) == pytest.approx(expected, rel=1e-8)
 
 
 EPSILONS = [0.06, 0.1, 0.3, 0.7, 1.0, 1.7, 2.5, 4.0, 7.0]
@@ -87,7 +85,7 @@ def exceeded(weights: list[int], epsilon: float, reach: float) -> float:
 def test_any_weighted_sum_stays_within_its_radius(case: tuple[list[int], float, float]) -> None:
     """Whatever the weights and the epsilon, the radius holds at its level, to a part in two thousand."""
     weights, epsilon, level = case
-    reach = radius(Epsilon.parse(str(epsilon)), np.array(weights) / FINE, alpha=1 - level)
+    reach = radius(law_at(epsilon), np.array(weights) / FINE, alpha=1 - level)
     assert exceeded(weights, epsilon, reach) <= 1 - level + 5e-4
 
 
@@ -97,14 +95,14 @@ def test_a_few_whole_cells_and_many_slivers_stay_within_their_radius(epsilon: fl
     for large, small, slivers in product((1, 3, 6, 30, 150), (1, 10, 40, 70), (1, 10, 300)):
         weights = [FINE] * large + [small] * slivers
         for level in (0.8, 0.9, 0.95, 0.99, 0.999):
-            reach = radius(Epsilon.parse(str(epsilon)), np.array(weights) / FINE, alpha=1 - level)
+            reach = radius(law_at(epsilon), np.array(weights) / FINE, alpha=1 - level)
             assert exceeded(weights, epsilon, reach) <= 1 - level + 1e-9, (weights, level)
 
 
 @pytest.mark.parametrize("sliver", [1e-12, 1e-9, 1e-7, 9e-7, 1e-5, 1e-3])
 def test_the_thinnest_sliver_has_noise_too(sliver: float) -> None:
     """At epsilon 1, 3 % of |Z| are above 3, but for a little: a sliver's noise must not push out what lies at 3."""
-    reach = radius(Epsilon.parse("1"), np.array([1.0, sliver]), alpha=0.03)
+    reach = radius(law_at("1"), np.array([1.0, sliver]), alpha=0.03)
     assert reach >= 3 + 3 * sliver
     assert reach <= 3.3
 
@@ -114,7 +112,7 @@ def test_few_heavy_cells_among_many_light_ones_are_not_normal_far_out(heavy: int
     """The radius of a level near one is that of the heavy cells' tail, which is no normal one."""
     weights = [100] * heavy + [2] * light
     for level in (0.99, 0.999, 0.9999, 0.99999, 0.9999999):
-        reach = radius(Epsilon.parse("0.3"), np.array(weights) / FINE, alpha=1 - level)
+        reach = radius(law_at("0.3"), np.array(weights) / FINE, alpha=1 - level)
         assert exceeded(weights, 0.3, reach) <= 1 - level
 
 
@@ -122,7 +120,7 @@ def test_few_heavy_cells_among_many_light_ones_are_not_normal_far_out(heavy: int
 def test_no_radius_is_much_wider_than_it_must_be(case: tuple[list[int], float, float]) -> None:
     """A tenth and a step less would not hold: rounding and corrections cost little."""
     weights, epsilon, level = case
-    reach = radius(Epsilon.parse(str(epsilon)), np.array(weights) / FINE, alpha=1 - level)
+    reach = radius(law_at(epsilon), np.array(weights) / FINE, alpha=1 - level)
     jump = max(weights) / FINE
     if epsilon <= 1 and reach > 4 * jump:  # else the law jumps by more than a tenth of the radius
         assert exceeded(weights, epsilon, 0.85 * reach - jump) > 1 - level
@@ -131,19 +129,19 @@ def test_no_radius_is_much_wider_than_it_must_be(case: tuple[list[int], float, f
 def test_many_cells_are_normal() -> None:
     """A thousand cells have the normal radius, but for half a jump."""
     for level in (0.5, 0.95, 0.999):
-        spread = standard_deviation(Epsilon.parse("0.3")) * 1000**0.5
-        found = equal_radius(Epsilon.parse("0.3"), 1000, alpha=1 - level)
-        assert found == pytest.approx(spread * norm.ppf(0.5 + level / 2) + 0.5, rel=2e-3)
+        spread = law_at("0.3").standard_deviation * 1000**0.5
+        reach = equal_radius(law_at("0.3"), 1000, alpha=1 - level)
+        assert reach == pytest.approx(spread * norm.ppf(0.5 + level / 2) + 0.5, rel=2e-3)
 
 
 @pytest.mark.parametrize("n", [40, 200])
 def test_many_cells_of_hardly_any_noise_are_not_normal(n: int) -> None:
     """At epsilon 8 most cells have no noise at all: the radius is that of the exact law, where a normal one fails."""
-    amount = Epsilon.parse("8")
-    tail = tail_of_sum(amount, n)
-    found = equal_radius(amount, n, alpha=0.05)
-    assert tail[int(found)] <= 0.05
-    assert found == 0 or tail[int(found) - 1] > 0.05
+    law = law_at("8")
+    tail = tail_of_sum(law, n)
+    reach = equal_radius(law, n, alpha=0.05)
+    assert tail[int(reach)] <= 0.05
+    assert reach == 0 or tail[int(reach) - 1] > 0.05
 
 
 def sums_of(weights: list[Floats]) -> Sums:
@@ -167,23 +165,23 @@ def test_many_sums_at_once_are_those_one_by_one() -> None:
     """`radii` is `radius`, from no cell at all to thousands."""
     rng = np.random.default_rng(0)
     weights = [rng.uniform(0, 1, n) for n in (1, 2, 10, 31, 900, 5000)] + [np.zeros(3), np.ones(4)]
-    amount = Epsilon.parse("0.4")
-    together = radii(amount, sums_of(weights), alpha=0.1)
-    assert together == pytest.approx([radius(amount, w, alpha=0.1) for w in weights], rel=1e-8)
+    law = law_at("0.4")
+    together = radii(law, sums_of(weights), alpha=0.1)
+    assert together == pytest.approx([radius(law, w, alpha=0.1) for w in weights], rel=1e-8)
     assert together[-2] == 0.0
 
 
 def test_levels_beyond_the_precision_of_a_transform_are_bounded() -> None:
     """Within 10^-9 of one the radius is a bound that still grows with the level and holds for a single cell."""
-    amount = Epsilon.parse("0.5")
-    found = [equal_radius(amount, 1, alpha=tail) for tail in (1e-8, 1e-10, 1e-12)]
-    assert found == sorted(found)
-    assert found[-1] >= tail_radius(amount, probability=1e-12)
+    law = law_at("0.5")
+    reaches = [equal_radius(law, 1, alpha=tail) for tail in (1e-8, 1e-10, 1e-12)]
+    assert reaches == sorted(reaches)
+    assert reaches[-1] >= law.tail_radius(probability=1e-12)
 
 
 def test_small_epsilons_follow_the_limit() -> None:
     """Below the finest table the radius scales with the standard deviation, and a jump is added."""
-    coarse, fine = Epsilon.parse("0.05"), Epsilon.parse("0.0001")
+    coarse, fine = law_at("0.05"), law_at("0.0001")
     ratio = equal_radius(fine, 3, alpha=0.05) / equal_radius(coarse, 3, alpha=0.05)
     assert 500 <= ratio <= 510
 
@@ -195,7 +193,7 @@ def test_radii_hold_at_the_surest_level_split_among_many_statements(epsilon: flo
     rng = np.random.default_rng(0)
     for number in (1, 10, 120):
         for weights in ([FINE] * number, rng.integers(1, FINE + 1, number).tolist()):
-            reach = radius(Epsilon.parse(str(epsilon)), np.array(weights) / FINE, alpha=alpha)
+            reach = radius(law_at(epsilon), np.array(weights) / FINE, alpha=alpha)
             assert exceeded(weights, epsilon, reach) <= 1.001 * alpha
     assert alpha <= alpha_of(MAX_LEVEL) * (1 + 1e-9)
     with pytest.raises(InvalidQuery):
