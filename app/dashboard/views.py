@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -14,14 +15,15 @@ from app.dashboard import words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
 from app.errors import LedgerBroken, NotFound
+from app.http.conversions.releases import release_reply
 from app.http.routes.datasets import Name
 from app.http.routes.releases import ReleaseId
-from app.http.schemas.releases import ReleaseReply
 from app.ledger import history
 from app.ledger.book import State, read_book
 from app.releases import datasets, releases
 from app.service import Service
 from core.ledger.chain import Kind
+from rugnik import wire
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
@@ -123,7 +125,7 @@ def release_page(request: Request, service: CurrentService, caller: Anyone, rele
 
 def _release_facts(
     request: Request, service: Service, caller: Principal, release_id: str
-) -> tuple[ReleaseReply, Mapping[str, Any]]:
+) -> tuple[wire.Release, Mapping[str, Any]]:
     with read_book(service) as book:
         stored = releases.load(book, caller, release_id)
         domain = datasets.summary(book, caller, stored.dataset).domain.select(stored.order.attributes)
@@ -131,13 +133,13 @@ def _release_facts(
     if stored.standing.state is State.PUBLISHED:
         answers = request.app.state.answers  # its memory spares a large synopsis being read for every look at it
         synopsis = answers.prepared(answers.published(caller, release_id)).synopsis
-    reply = ReleaseReply.of(stored, synopsis)
+    reply = release_reply(stored, synopsis)
     attributes = [{"name": a.name, "lower": a.lower, "upper": a.upper} for a in domain.attributes]
     return reply, {
         "id": release_id,
         "dataset": stored.dataset,
         "attributes": attributes,
-        "plan": reply.plan.model_dump(),
+        "plan": asdict(reply.plan),
     }
 
 

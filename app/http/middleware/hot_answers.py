@@ -1,8 +1,8 @@
-"""Answers that were given before, given again without the way through routing, validation and threads.
+"""Serves cached GET answers before routing, validation and threads.
 
-An answer to a GET never changes, so its bytes can be kept under the request line that asked for them. What can change
-is who may ask: the key is looked up each time in the replay of the ledger, and where that is some seconds old, or the
-caller may not see the dataset, the request goes the long way like any other.
+An answer to a GET never changes, so its bytes can be cached under the request line that asked for them. What can change
+is who may ask: the caller's key is looked up each time in the replay of the ledger. Where that is some seconds old, or
+the caller may not see the dataset, the request is routed like any other.
 """
 
 from __future__ import annotations
@@ -91,6 +91,6 @@ def _line(scope: Scope) -> str:
 def _header(scope: Scope, wanted: bytes) -> str:
     for name, value in scope["headers"]:
         if name == wanted:
-            found: str = value.decode("latin-1")
-            return found
+            text: str = value.decode("latin-1")
+            return text
     return ""
