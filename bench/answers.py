@@ -23,8 +23,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from app.questions.answers import Prepared
-from app.questions.questions import ask_counts
+from app.questions.counts import counts as ask_counts
+from app.questions.question import Prepared
 from bench.report import Section, compare, publish
 from bench.uploads import served
 from core.budget import NOTHING, Epsilon
@@ -39,6 +39,7 @@ from core.queries.clusters import find_clusters
 from core.queries.range_count import count_boxes
 from core.records import OutOfRange
 from core.synopsis import Synopsis
+from rugnik.wire import CountsBody
 
 CONNECTIONS = 8
 SECONDS = 2.0
@@ -155,7 +156,7 @@ def counts() -> list[list[str]]:
     boxes = [[f"x:{low}..{low + 30}", f"y:{low / 2}..{low}"] for low in lows.tolist()]
     singles = iter([((Range("x", low, low + 30),),) for low in lows.tolist()])
     one = compare({"one": lambda: count_boxes(table, next(singles), level=0.95, simultaneous=False)}, repeats=50)["one"]
-    asked = ask_counts(boxes, 0.95, simultaneous=True)
+    asked = ask_counts(CountsBody(boxes=boxes, level=0.95, simultaneous=True))
     many = compare({"many": lambda: asked.answer(prepared, carry_on)}, repeats=5)["many"]
     return [
         ["one cold count, 10^6 cells", f"{1000 * one:.2f} ms", "2 ms", f"{one / 0.002:.2f}"],

@@ -7,12 +7,13 @@
         rugnik.upload(release.id, "rows.csv")
         print(rugnik.clusters(release.id, k=5).to_pandas())
 
-Answers are small frozen objects with the service's JSON in `.raw`; errors are the tree in `rugnik.errors`.
+Answers are the frozen dataclasses of `rugnik.wire`, with the service's JSON in `.raw`; errors are the tree in
+`rugnik.errors`.
 """
 
-from rugnik import errors
+from rugnik import errors, wire
 from rugnik.client import Client
 from rugnik.errors import Problem, RugnikError
 from rugnik.transport import Retries
 
-__all__ = ["Client", "Problem", "Retries", "RugnikError", "errors"]
+__all__ = ["Client", "Problem", "Retries", "RugnikError", "errors", "wire"]

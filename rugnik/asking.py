@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from rugnik.answers import Assignment, Clusters, Count, Counts, Moments, Quantiles, Rows, Scan
 from rugnik.connected import Connected, quoted
 from rugnik.downloads import Target, download
-from rugnik.histograms import Marginal, Synopsis
+from rugnik.wire import (
+    Answer,
+    AssignBody,
+    Assignment,
+    Body,
+    Clusters,
+    Count,
+    Counts,
+    CountsBody,
+    Marginal,
+    Moments,
+    Quantiles,
+    Rows,
+    Scan,
+    Synopsis,
+)
 
+_Answer = TypeVar("_Answer", bound=Answer)
 Range = tuple[float | None, float | None]
 Box = Mapping[str, Range] | Iterable[str]
 
@@ -17,20 +32,32 @@ Box = Mapping[str, Range] | Iterable[str]
 class Asking(Connected):
     """Stage 2: what is asked of a synopsis, by the id of its release. `level` is 0.95 where it is not given."""
 
+    def ask(self, release: str, answer: type[_Answer], **parameters: Any) -> _Answer:
+        """Any question that is a GET, by the type of its answer: `ask(release, Moments, level=0.9)`.
+
+        Parameters are those of the HTTP reference; those that are None are left out.
+        """
+        path = f"/v1/releases/{quoted(release)}/{answer.path}"
+        return answer.of(self._json("GET", path, params=parameters))
+
+    def ask_with_body(self, release: str, answer: type[_Answer], body: Body) -> _Answer:
+        """Any question that is a POST. It changes nothing, so it is repeated safely."""
+        return answer.of(self._post(f"/v1/releases/{quoted(release)}/{answer.path}", body, repeatable=True))
+
     def count(self, release: str, where: Box = (), *, level: float | None = None, snap: bool = False) -> Count:
         """Count the rows in a box: `{"age": (30, 50), "income": (None, 2000)}`, or `["age:30..50"]`.
 
         A range is half-open: (30, 50) holds 30 and not 50, unless 50 is the upper bound of age. With `snap` both ends
         of each range move to the nearest cell edge, so that the box cuts no cell; `snapped` has those edges.
         """
-        return Count.of(self._ask(release, "count", where=ranges(where), level=level, snap=snap or None))
+        return self.ask(release, Count, where=ranges(where), level=level, snap=snap or None)
 
     def counts(
         self, release: str, boxes: Iterable[Box], *, level: float | None = None, simultaneous: bool = False
     ) -> Counts:
         """Count the rows in up to 10,000 boxes at once; ranges are half-open, as for `count`."""
-        body = _given(boxes=[ranges(box) for box in boxes], level=level, simultaneous=simultaneous)
-        return Counts.of(self._post(release, "counts", body))
+        body = CountsBody(boxes=[ranges(box) for box in boxes], simultaneous=simultaneous, **_given(level=level))
+        return self.ask_with_body(release, Counts, body)
 
     def marginal(
         self,
@@ -43,17 +70,17 @@ class Asking(Connected):
     ) -> Marginal:
         """The histogram of some attributes; `counts` is "raw" or "nonnegative", `cells` the most on an axis."""
         names = ",".join(attributes)
-        return Marginal.of(self._ask(release, "marginal", attributes=names, level=level, counts=counts, cells=cells))
+        return self.ask(release, Marginal, attributes=names, level=level, counts=counts, cells=cells)
 
     def quantiles(
         self, release: str, attribute: str, q: Sequence[float] = (0.25, 0.5, 0.75), *, level: float | None = None
     ) -> Quantiles:
         """Quantiles of one attribute."""
-        return Quantiles.of(self._ask(release, "quantiles", attribute=attribute, q=list(q), level=level))
+        return self.ask(release, Quantiles, attribute=attribute, q=list(q), level=level)
 
     def moments(self, release: str, *, level: float | None = None) -> Moments:
         """Size, means, variances, covariances and correlations."""
-        return Moments.of(self._ask(release, "moments", level=level))
+        return self.ask(release, Moments, level=level)
 
     def clusters(
         self,
@@ -65,11 +92,11 @@ class Asking(Connected):
         method: str | None = None,
     ) -> Clusters:
         """k cluster centres with intervals; `method`: one of those in the README, else the service chooses."""
-        return Clusters.of(self._ask(release, "clusters", k=k, level=level, seed=seed, method=method))
+        return self.ask(release, Clusters, k=k, level=level, seed=seed, method=method)
 
     def scan_clusters(self, release: str, low: int, high: int, *, seed: int | None = None) -> Scan:
         """Inertia and stability for each k from low to high."""
-        return Scan.of(self._ask(release, "clusters/scan", k=f"{low}..{high}", seed=seed))
+        return self.ask(release, Scan, k=f"{low}..{high}", seed=seed)
 
     def assign(
         self,
@@ -81,12 +108,13 @@ class Asking(Connected):
         method: str | None = None,
     ) -> Assignment:
         """The nearest of k centres for each of your own points, one number per attribute."""
-        body = _given(points=[[float(x) for x in point] for point in points], k=k, seed=seed, method=method)
-        return Assignment.of(self._post(release, "clusters/assign", body))
+        numbers = [[float(x) for x in point] for point in points]
+        body = AssignBody(points=numbers, k=k, **_given(seed=seed, method=method))
+        return self.ask_with_body(release, Assignment, body)
 
     def rows(self, release: str, count: int = 1000, *, seed: int | None = None) -> Rows:
         """Synthetic rows: the same seed gives the same ones."""
-        return Rows.of(self._ask(release, "rows", count=count, seed=seed))
+        return self.ask(release, Rows, count=count, seed=seed)
 
     def download_rows(
         self,
@@ -103,18 +131,11 @@ class Asking(Connected):
 
     def synopsis(self, release: str, *, level: float | None = None) -> Synopsis:
         """The whole noisy histogram."""
-        return Synopsis.of(self._ask(release, "synopsis", level=level))
+        return self.ask(release, Synopsis, level=level)
 
     def download_synopsis(self, release: str, to: Target, *, format: str = "parquet") -> int:  # noqa: A002 - as above
         """The whole noisy histogram as a file: csv, parquet, arrow or json. The number of bytes written."""
         return download(self._transport, f"/v1/releases/{quoted(release)}/synopsis", to, {"format": format})
-
-    def _ask(self, release: str, question: str, **params: Any) -> Any:
-        return self._json("GET", f"/v1/releases/{quoted(release)}/{question}", params=params)
-
-    def _post(self, release: str, question: str, body: Mapping[str, Any]) -> Any:
-        """A question that is too long for an address: it changes nothing, so it may be repeated."""
-        return self._json("POST", f"/v1/releases/{quoted(release)}/{question}", repeatable=True, json=body)
 
 
 def ranges(where: Box) -> list[str]:

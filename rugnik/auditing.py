@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from rugnik.connected import Connected, quoted
 from rugnik.downloads import Target, download
 from rugnik.errors import UnexpectedReply
-from rugnik.objects import Head, Health, Key, LedgerEntry, LedgerPage, NewKey, Verification
 from rugnik.transport import decoded
+from rugnik.wire import Head, Health, Key, KeyBody, LedgerEntry, LedgerPage, NewKey, Verification, VerificationStep
 
 
 class Auditing(Connected):
@@ -37,17 +37,17 @@ class Auditing(Connected):
         """Let the service walk its whole chain: hashes, numbers, balances, and the witness."""
         return Verification.of(self._json("GET", "/v1/ledger/verify"))
 
-    def verify_ledger_on_record(self, progress: Callable[[Verification], object] | None = None) -> Verification:
-        """The same, and the service records who did and what came of it; `progress` is told of every step."""
-        found: Verification | None = None
+    def verify_ledger_on_record(self, progress: Callable[[VerificationStep], object] | None = None) -> Verification:
+        """The same, and the service records who verified it with which outcome; `progress` is called for each step."""
+        last: VerificationStep | None = None
         with self._transport.stream("POST", "/v1/ledger/verifications") as response:
             for line in response.iter_lines():
-                found = Verification.of(decoded(line.encode()))
+                last = VerificationStep.of(decoded(line.encode()))
                 if progress is not None:
-                    progress(found)
-        if found is None:
+                    progress(last)
+        if last is None:
             raise UnexpectedReply("The verification ended without an outcome.")
-        return found
+        return last
 
     def export_ledger(self, to: Target, *, format: str | None = None) -> int:  # noqa: A002 - as in the address
         """The whole ledger as NDJSON, to be verified elsewhere, or as "csv". The number of bytes written."""
@@ -59,12 +59,12 @@ class Administering(Connected):
 
     def issue_key(self, name: str, role: str, *, datasets: Sequence[str] | None = None) -> NewKey:
         """Issue a key: admin, curator, analyst or auditor. Its secret is in this answer and nowhere else."""
-        body = {"name": name, "role": role} | ({} if datasets is None else {"datasets": list(datasets)})
-        return NewKey.of(self._json("POST", "/v1/keys", json=body))
+        body = KeyBody(name=name, role=role, datasets=None if datasets is None else list(datasets))
+        return NewKey.of(self._post("/v1/keys", body))
 
     def keys(self) -> list[Key]:
         """Every key ever issued, without secrets."""
-        return [Key.of(found) for found in self._listed("/v1/keys", "keys")]
+        return [Key.of(key) for key in self._listed("/v1/keys", "keys")]
 
     def revoke_key(self, key_id: str) -> None:
         """End a key, by its id. A second time changes nothing, so this is repeated safely."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from rugnik.errors import UnexpectedReply
 from rugnik.transport import Transport
+from rugnik.wire.base import Body, dumped
 
 _PAGE = 100  # entries of a list in one reply
 
@@ -21,6 +23,13 @@ class Connected:
         """A decoded reply; a GET is repeatable by nature."""
         safe = method == "GET" if repeatable is None else repeatable
         return self._transport.json(method, path, repeatable=safe, **options)
+
+    def _post(
+        self, path: str, body: Body, *, repeatable: bool = False, headers: Mapping[str, str] | None = None
+    ) -> Any:
+        """The decoded reply to a JSON body. `repeatable`: sending it twice changes nothing."""
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        return self._json("POST", path, repeatable=repeatable, content=dumped(body), headers=sent)
 
     def _listed(self, path: str, name: str) -> list[Any]:
         """The list under one name in a reply and in the pages that follow it."""

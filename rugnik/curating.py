@@ -13,8 +13,21 @@ import httpx
 from rugnik.bodies import Body, Progress, body_of, compressed, metered
 from rugnik.connected import Connected, quoted
 from rugnik.errors import PREFIX, NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply
-from rugnik.objects import Dataset, Plan, Release
 from rugnik.transport import decoded, may_pass, never_sent
+from rugnik.wire import (
+    AttributeBody,
+    Dataset,
+    DatasetBody,
+    DeclaredBody,
+    EstimateBody,
+    GrantBody,
+    OrderBody,
+    Plan,
+    PlanBody,
+    Published,
+    Release,
+    TargetBody,
+)
 
 Epsilon = str | int | float | Decimal
 Bounds = Mapping[str, tuple[float, float]] | Iterable[Mapping[str, Any]]
@@ -46,12 +59,13 @@ class Curating(Connected):
 
     def register_dataset(self, name: str, attributes: Bounds, *, budget: Epsilon, description: str = "") -> Dataset:
         """Register a population: public bounds, `{"age": (0, 100)}`, and the most epsilon it may ever lose."""
-        body = {"name": name, "description": description, "budget": decimal(budget), "attributes": _bounds(attributes)}
-        return Dataset.of(self._json("POST", "/v1/datasets", json=body))
+        columns = _attributes(attributes)
+        body = DatasetBody(name=name, description=description, attributes=columns, budget=decimal(budget))
+        return Dataset.of(self._post("/v1/datasets", body))
 
     def datasets(self) -> list[Dataset]:
         """Every dataset that this key may see, with its budget and releases."""
-        return [Dataset.of(found) for found in self._listed("/v1/datasets", "datasets")]
+        return [Dataset.of(dataset) for dataset in self._listed("/v1/datasets", "datasets")]
 
     def dataset(self, name: str) -> Dataset:
         """One dataset: schema, budget, releases."""
@@ -59,8 +73,8 @@ class Curating(Connected):
 
     def grant(self, name: str, epsilon: Epsilon, *, reason: str) -> Dataset:
         """Raise a dataset's budget, on the record; takes an admin key."""
-        body = {"epsilon": decimal(epsilon), "reason": reason}
-        return Dataset.of(self._json("POST", f"/v1/datasets/{quoted(name)}/grants", json=body))
+        body = GrantBody(epsilon=decimal(epsilon), reason=reason)
+        return Dataset.of(self._post(f"/v1/datasets/{quoted(name)}/grants", body))
 
     def close_dataset(self, name: str) -> Dataset:
         """Close a dataset for good: no more grants, orders or uploads."""
@@ -75,13 +89,16 @@ class Curating(Connected):
         count_error: float | None = None,
         **terms: Unpack[Terms],
     ) -> Plan:
-        """See what an order would give, for no epsilon; `count_error` in its place asks how much it would take."""
-        body = _terms(clusters, terms)
-        if epsilon is not None:
-            body["epsilon"] = decimal(epsilon)
-        if count_error is not None:
-            body["target"] = {"count_error": count_error}
-        return Plan.of(self._json("POST", f"/v1/datasets/{quoted(dataset)}/plans", repeatable=True, json=body))
+        """See what an order would give, for no epsilon; `count_error` in its place asks how much it would take.
+
+        ValueError unless exactly one of the two is given.
+        """
+        body = PlanBody(
+            epsilon=None if epsilon is None else decimal(epsilon),
+            target=None if count_error is None else TargetBody(count_error=count_error),
+            **_terms(clusters, terms),
+        )
+        return Plan.of(self._post(f"/v1/datasets/{quoted(dataset)}/plans", body, repeatable=True))
 
     def order(
         self,
@@ -93,10 +110,10 @@ class Curating(Connected):
         **terms: Unpack[Terms],
     ) -> Release:
         """Order a release: its epsilon is charged now. Repeated safely, because it goes with an Idempotency-Key."""
-        body = _terms(clusters, terms) | {"epsilon": decimal(epsilon)}
+        body = OrderBody(epsilon=decimal(epsilon), **_terms(clusters, terms))
         headers = {"Idempotency-Key": idempotency_key or uuid4().hex}
         path = f"/v1/datasets/{quoted(dataset)}/releases"
-        return Release.of(self._json("POST", path, repeatable=True, json=body, headers=headers))
+        return Release.of(self._post(path, body, repeatable=True, headers=headers))
 
     def release(self, release: str) -> Release:
         """Look at a release; an analyst sees it once it is published."""
@@ -114,7 +131,7 @@ class Curating(Connected):
         media_type: str | None = None,
         gzip: bool = False,
         progress: Progress | None = None,
-    ) -> Release:
+    ) -> Published:
         """Upload the rows of an ordered release, streamed; they become a noisy histogram and are gone.
 
         `source` is a path, a binary file object, bytes, or a pandas, polars or pyarrow table, of which only the ordered
@@ -144,14 +161,14 @@ class Curating(Connected):
                     raise
         raise AssertionError
 
-    def _put(self, release: str, body: Body) -> Release:
+    def _put(self, release: str, body: Body) -> Published:
         path = f"/v1/releases/{quoted(release)}/records"
         with self._transport.stream(
             "PUT", path, content=body.read(), headers=body.headers(), timeout=_UPLOAD_TIMEOUT
         ) as response:
-            return Release.of(decoded(response.read()))
+            return Published.of(decoded(response.read()))
 
-    def _published_after(self, release: str, error: RugnikError, *, again: bool) -> Release | None:
+    def _published_after(self, release: str, error: RugnikError, *, again: bool) -> Published | None:
         """The release, if a failed try turns out to have published it; None if it is still ordered."""
         if never_sent(error):
             return None
@@ -163,7 +180,7 @@ class Curating(Connected):
         standing = self._settled(release)
         if standing.state == "burnt":
             raise _ended(standing) from error
-        return standing if standing.state == "published" else None
+        return Published.of(standing.raw) if standing.state == "published" else None
 
     def _settled(self, release: str) -> Release:
         """The release; while noise is drawn and nothing is stored yet, a while later."""
@@ -195,20 +212,22 @@ def decimal(epsilon: Epsilon) -> str:
     return epsilon if isinstance(epsilon, str) else format(Decimal(str(epsilon)), "f")
 
 
-def _bounds(attributes: Bounds) -> list[dict[str, Any]]:
+def _attributes(attributes: Bounds) -> list[AttributeBody]:
     if isinstance(attributes, Mapping):
-        return [{"name": name, "lower": lower, "upper": upper} for name, (lower, upper) in attributes.items()]
-    return [{name: attribute[name] for name in ("name", "lower", "upper")} for attribute in attributes]
+        return [AttributeBody(name=name, lower=lower, upper=upper) for name, (lower, upper) in attributes.items()]
+    return [AttributeBody(**{name: column[name] for name in ("name", "lower", "upper")}) for column in attributes]
 
 
 def _terms(clusters: int, terms: Terms) -> dict[str, Any]:
-    """The fields that an order and a plan have in common."""
-    given = {name: value for name, value in terms.items() if value is not None}
+    """The fields that an order and a plan have in common, without those that are left to the service."""
+    given: dict[str, Any] = {name: value for name, value in terms.items() if value is not None}
+    if "attributes" in given:
+        given["attributes"] = list(given["attributes"])
     size = {name: given.pop(name) for name in ("declared", "estimate", "guess") if name in given}
     if "declared" in size and len(size) > 1:
         raise ValueError("a size is either declared or estimated, not both")
-    if "estimate" in size:
-        size["estimate"] = decimal(terms["estimate"] or "0")
-    if "attributes" in given:
-        given["attributes"] = list(terms["attributes"] or ())
-    return given | {"clusters": clusters} | ({"size": size} if size else {})
+    if "declared" in size:
+        given["size"] = DeclaredBody(**size)
+    elif size:
+        given["size"] = EstimateBody(**size | ({"estimate": decimal(size["estimate"])} if "estimate" in size else {}))
+    return given | {"clusters": clusters}

@@ -13,7 +13,7 @@ from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, n
 
 if TYPE_CHECKING:
     from rugnik import Client
-    from rugnik.answers import Answer
+    from rugnik.wire import Answer
 
 query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
 

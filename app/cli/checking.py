@@ -21,7 +21,7 @@ from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, sho
 if TYPE_CHECKING:
     from app.ingest.upload import Ingest
     from rugnik import Client
-    from rugnik.objects import Dataset
+    from rugnik.wire import Dataset
 
 _ASKED_PERCENT = 5  # of the rows: where more would be dropped or clipped, a person decides
 

@@ -11,7 +11,7 @@ from app.cli.schema import AttributeOption, SchemaOption, find_schema
 from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, show_fields, show_json, show_table
 
 if TYPE_CHECKING:
-    from rugnik.objects import Dataset
+    from rugnik.wire import Dataset
 
 datasets = typer.Typer(no_args_is_help=True, help="Populations, their bounds, budgets and releases.")
 

@@ -148,17 +148,20 @@ def _keys(service: Service, env: Path) -> dict[str, str]:
 
 def _release(service: Service, curator_key: str) -> str:
     """The id of a published release, after whatever is missing on the way to one."""
+    from pydantic import TypeAdapter
+
     from app.access.keys import authenticate
     from app.errors import NotFound
-    from app.http.schemas.datasets import DatasetBody
-    from app.http.schemas.orders import OrderBody
+    from app.http.conversions.datasets import domain_of
+    from app.http.conversions.orders import ordered
     from app.ingest.formats import MediaType
     from app.releases import datasets, ordering, uploading
     from core.budget import Epsilon
     from core.ledger.kinds import State
+    from rugnik.wire import DatasetBody, OrderBody
 
     caller = authenticate(service, curator_key)
-    body = DatasetBody(**demo_data.SCHEMA)
+    body = TypeAdapter(DatasetBody).validate_python(demo_data.SCHEMA)
     try:
         dataset = datasets.get(service, caller, body.name)
     except NotFound:
@@ -167,13 +170,13 @@ def _release(service: Service, curator_key: str) -> str:
             caller,
             name=body.name,
             description=body.description,
-            domain=body.to_domain(),
+            domain=domain_of(body),
             budget=Epsilon.parse(body.budget),
         )
     by_state = {found.state: release for release, found in dataset.releases.items()}
     if State.PUBLISHED in by_state:
         return by_state[State.PUBLISHED]
-    order = OrderBody(epsilon=EPSILON, clusters=CLUSTERS).to_order(dataset.domain)
+    order = ordered(OrderBody(epsilon=EPSILON, clusters=CLUSTERS), dataset.domain)
     release = by_state.get(State.ORDERED) or ordering.order(service, caller, body.name, order, idempotency_key=None).id
     uploading.upload(service, caller, release, iter([demo_data.csv(ROWS)]), media_type=MediaType.CSV, gzip=False)
     return release

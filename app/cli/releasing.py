@@ -17,7 +17,7 @@ from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, sho
 
 if TYPE_CHECKING:
     from rugnik import Client
-    from rugnik.objects import Release
+    from rugnik.wire import Published
 
 
 def release(
@@ -159,7 +159,7 @@ def _order(client: Client, dataset: str, **terms: Any) -> str:
     return ordered.id
 
 
-def _upload(client: Client, order: str, file: Path, *, media_type: str | None, gzip: bool) -> Release:
+def _upload(client: Client, order: str, file: Path, *, media_type: str | None, gzip: bool) -> Published:
     with progress_bar("Uploading") as progress:
         return client.upload(order, file, media_type=media_type, gzip=gzip, progress=progress)
 
@@ -181,7 +181,7 @@ def _kept_open(order: str) -> Iterator[None]:
         raise
 
 
-def _show(published: Release, left: str) -> None:
+def _show(published: Published, left: str) -> None:
     grid = published.plan.grid
     fields: list[tuple[str, Any]] = [
         ("release", published.id),

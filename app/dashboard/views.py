@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -15,9 +16,9 @@ from app.dashboard import words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
 from app.http.callers import Anyone, Curator, CurrentService, KeyManager, LedgerReader
+from app.http.conversions.releases import release_reply
 from app.http.routes.datasets import Name
 from app.http.routes.releases import ReleaseId
-from app.http.schemas.releases import ReleaseReply
 from app.ingest.formats import FORMATS
 from app.ledger.audits import ledger_status
 from app.ledger.history import read_ledger
@@ -26,6 +27,7 @@ from app.releases.datasets import Summary
 from app.releases.reading import Release
 from app.service import Service
 from core.ledger.kinds import Kind, State
+from rugnik import wire
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
@@ -111,18 +113,18 @@ def release_page(request: Request, service: CurrentService, caller: Anyone, rele
 
 def _release_facts(
     request: Request, service: Service, caller: Principal, release_id: str
-) -> tuple[ReleaseReply, Mapping[str, Any]]:
+) -> tuple[wire.Release, Mapping[str, Any]]:
     stored, domain = overviews.get_release_domain(service, caller, release_id)
     synopsis = None
     if stored.standing.state is State.PUBLISHED:
         answers = request.app.state.answers  # its memory spares a large synopsis being read for every look at it
         synopsis = answers.prepared(answers.published(caller, release_id)).synopsis
-    reply = ReleaseReply.of(stored, synopsis)
+    reply = release_reply(stored, synopsis)
     return reply, {
         "id": release_id,
         "dataset": stored.dataset,
         "attributes": [attribute.described() for attribute in domain.attributes],
-        "plan": reply.plan.model_dump(),
+        "plan": asdict(reply.plan),
     }
 
 

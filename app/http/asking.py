@@ -1,25 +1,22 @@
-"""What all questions share: who may ask, the ETag, and the way to an answer that keeps the event loop free."""
+"""What all questions share: who may ask, the ETag, and how an answer is computed off the event loop."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from anyio import to_thread
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 
 from app.access.principal import Principal
 from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
-from app.http.schemas import answers as wire
 from app.http.streaming import while_connected
 from app.operations.lanes import Lanes
-from app.questions.answers import Answers, Published, Question
+from app.questions.answers import Answers
 from app.questions.files import Format
+from app.questions.question import Published, Question
 from core.errors import InvalidQuery
-
-Level = Annotated[wire.Level, Query()]
-Seed = Annotated[int, Query(ge=0, lt=2**63, description="A public seed: the same seed gives the same answer.")]
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
 
@@ -27,25 +24,25 @@ FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Ac
 def documented(model: type[Any], *statuses: int, files: tuple[Format, ...] = ()) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a question for the OpenAPI document."""
     content = {form.media_type: {"schema": {"type": "string", "format": "binary"}} for form in files}
-    known = declared(404, 406, 429, *statuses)
-    return known | {200: {"model": model, "content": content}, 304: {"description": "You have it already."}}
+    problems = declared(404, 406, 429, *statuses)
+    return problems | {200: {"model": model, "content": content}, 304: {"description": "You have it already."}}
 
 
 async def published_release(request: Request, caller: Principal, release_id: str) -> tuple[Answers, Published]:
     """The release that is asked, if it is published and this caller may ask it; from memory where it can be had."""
     _refuse_unknown_parameters(request)
     answers: Answers = request.app.state.answers
-    found = answers.published_here(caller, release_id)
-    if found is None:
-        found = await to_thread.run_sync(answers.published, caller, release_id)
-    return answers, found
+    published = answers.published_here(caller, release_id)
+    if published is None:
+        published = await to_thread.run_sync(answers.published, caller, release_id)
+    return answers, published
 
 
 def _refuse_unknown_parameters(request: Request) -> None:
     """A misspelt parameter would otherwise be left out, and the answer be one to another question."""
-    known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
-    if not set(request.query_params) <= set(known):
-        raise InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(known) or 'none'}.")
+    names = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
+    if not set(request.query_params) <= set(names):
+        raise InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(names) or 'none'}.")
 
 
 async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
@@ -74,7 +71,7 @@ async def _worked_out(request: Request, caller: Principal, key: str, published: 
 
 
 async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
-    """The answer to a POST: worked out and not kept."""
+    """The answer to a POST: computed now and not cached."""
     answers, published = await published_release(request, caller, release_id)
     lanes: Lanes = request.app.state.lanes
 

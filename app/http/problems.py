@@ -16,17 +16,31 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from app import errors
-from app.http.schemas.base import IN_WORDS
 from app.ingest import errors as ingest
 from core import errors as core
 from core.budget import HOW_TO_WRITE
 from core.intervals.levels import OUT_OF_BOUNDS
+from rugnik.wire.limits import NAME, NO_CONTROL
 
 log = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 _TYPE = "urn:rugnik:problem:"
 _EPSILONS = ("epsilon", "budget", "estimate")  # fields that are decimal strings
+IN_WORDS = {  # what a pattern asks for
+    NAME: "A name has letters, digits, dot, dash and underscore: up to 64, the first a letter or digit.",
+    NO_CONTROL: "A text here has no line ends and no other control characters.",
+}
+# pydantic's errors about dataclasses and choices, under the names that clients of this service know.
+_ERROR_TYPES = {
+    "unexpected_keyword_argument": "extra_forbidden",
+    "dataclass_type": "model_attributes_type",
+    "literal_error": "enum",
+}
+_MESSAGES = {
+    "extra_forbidden": "a field that is not known here",
+    "model_attributes_type": "Input should be a valid dictionary or object to extract fields from",
+}
 
 
 class Problem(BaseModel):
@@ -148,7 +162,7 @@ def _known(_request: Request, error: Exception) -> JSONResponse:
 def _invalid(_request: Request, error: Exception) -> JSONResponse:
     """422 of the framework: where and what kind, never what was sent."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
-    places = [{"loc": _place(found), "type": found["type"], "msg": _message(found)} for found in error.errors()]
+    places = [_place(invalid) for invalid in error.errors()]
     detail = "; ".join(
         place["msg"] if place["type"] == "json_invalid" else f"{'.'.join(map(str, place['loc']))}: {place['msg']}"
         for place in places
@@ -156,17 +170,19 @@ def _invalid(_request: Request, error: Exception) -> JSONResponse:
     return reply(422, "invalid-request", "The request is not valid", detail, errors=places)
 
 
-def _place(found: Any) -> list[str | int]:
+def _place(invalid: Any) -> dict[str, Any]:
+    """One entry of `errors`: where in the request, which kind of mistake, and what to do."""
+    kind, loc = _ERROR_TYPES.get(invalid["type"], invalid["type"]), list(invalid["loc"])
     # The last part of an unknown field's place is its name, and that is the client's text.
-    return list(found["loc"])[:-1] if found["type"] == "extra_forbidden" else list(found["loc"])
+    return {"loc": loc[:-1] if kind == "extra_forbidden" else loc, "type": kind, "msg": _message(invalid, kind)}
 
 
-def _message(found: Any) -> str:
+def _message(invalid: Any, kind: str) -> str:
     """The framework's words, or plainer ones for what newcomers meet first."""
-    field = found["loc"][-1]
-    match found["type"]:
-        case "extra_forbidden":
-            return "a field that is not known here"
+    field = invalid["loc"][-1]
+    match kind:
+        case "extra_forbidden" | "model_attributes_type":
+            return _MESSAGES[kind]
         case "json_invalid":
             return f"The body is not JSON: see character {int(field) + 1}."  # it counts from 0, and people do not
         case "string_type" if field in _EPSILONS:
@@ -176,7 +192,7 @@ def _message(found: Any) -> str:
         case _ if field == "level":
             return OUT_OF_BOUNDS
         case _:
-            return IN_WORDS.get(found.get("ctx", {}).get("pattern"), str(found["msg"]))
+            return IN_WORDS.get(invalid.get("ctx", {}).get("pattern"), str(invalid["msg"]))
 
 
 def _http(_request: Request, error: Exception) -> JSONResponse:

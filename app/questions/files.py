@@ -144,9 +144,9 @@ def _writer(sink: _Forward, schema: pa.Schema, form: Format) -> Any:
             return pa.ipc.new_stream(target, schema)
 
 
-def json_rows(blocks: Iterable[NDArray[np.float64]], head: dict[str, Any]) -> Generator[bytes, None, None]:
-    """A JSON object with `head`'s fields and the rows last, in pieces."""
-    yield orjson.dumps(head)[:-1] + b',"rows":['
+def json_rows(blocks: Iterable[NDArray[np.float64]], empty: bytes) -> Generator[bytes, None, None]:
+    """A JSON object in pieces: `empty` is it without rows, and its last field is an empty list for them."""
+    yield empty.removesuffix(b"]}")
     first = True
     for block in blocks:
         inner = orjson.dumps(np.ascontiguousarray(block), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]

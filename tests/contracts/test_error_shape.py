@@ -14,9 +14,10 @@ from httpx import Response
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from app.http.schemas.base import IN_WORDS, NAME
+from app.http.problems import IN_WORDS
 from app.releases import datasets, uploading
 from core.budget import HOW_TO_WRITE
+from rugnik.wire.limits import NAME
 from tests.support.service.api import CSV, Api
 from tests.support.service.failures import CANARY, FAILURES
 from tests.support.service.world import World, opened_world

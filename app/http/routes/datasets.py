@@ -7,12 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from app.http.callers import Anyone, Curator, CurrentService, Grantor
+from app.http.conversions.datasets import dataset_reply, domain_of
 from app.http.paging import Limit, page
 from app.http.problems import declared
-from app.http.schemas.base import NO_CONTROL
-from app.http.schemas.datasets import DatasetBody, DatasetList, DatasetReply, GrantBody
 from app.releases import datasets
 from core.budget import Epsilon
+from rugnik.wire import Dataset, DatasetBody, DatasetList, GrantBody
+from rugnik.wire.limits import NO_CONTROL
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
@@ -20,17 +21,17 @@ Name = Annotated[str, Path(max_length=64, pattern=NO_CONTROL, description="The d
 
 
 @router.post("", status_code=201, responses=declared(409))
-def register(service: CurrentService, caller: Curator, body: DatasetBody) -> DatasetReply:
+def register(service: CurrentService, caller: Curator, body: DatasetBody) -> Dataset:
     """Register a population: public attributes and bounds, and the most epsilon it may ever lose."""
     dataset = datasets.register(
         service,
         caller,
         name=body.name,
         description=body.description,
-        domain=body.to_domain(),
+        domain=domain_of(body),
         budget=Epsilon.parse(body.budget),
     )
-    return DatasetReply.of(dataset)
+    return dataset_reply(dataset)
 
 
 @router.get("", responses=declared())
@@ -43,24 +44,22 @@ def list_datasets(
     """List the datasets that this key may see, by name, with budgets; to an analyst, published releases only."""
     listed = datasets.list_all(service, caller, after=after, limit=limit + 1)
     shown, following = page(listed, [dataset.name for dataset in listed], limit)
-    return DatasetList(datasets=[DatasetReply.of(dataset) for dataset in shown], next=following)
+    return DatasetList(datasets=tuple(dataset_reply(dataset) for dataset in shown), next=following)
 
 
 @router.get("/{name}", responses=declared(404))
-def get_dataset(service: CurrentService, caller: Anyone, name: Name) -> DatasetReply:
+def get_dataset(service: CurrentService, caller: Anyone, name: Name) -> Dataset:
     """Look at one dataset: schema, budget, releases."""
-    return DatasetReply.of(datasets.get(service, caller, name))
+    return dataset_reply(datasets.get(service, caller, name))
 
 
 @router.post("/{name}/grants", status_code=201, responses=declared(404, 409))
-def grant(service: CurrentService, caller: Grantor, name: Name, body: GrantBody) -> DatasetReply:
+def grant(service: CurrentService, caller: Grantor, name: Name, body: GrantBody) -> Dataset:
     """Raise a dataset's budget, on the record."""
-    return DatasetReply.of(
-        datasets.grant(service, caller, name, epsilon=Epsilon.parse(body.epsilon), reason=body.reason)
-    )
+    return dataset_reply(datasets.grant(service, caller, name, epsilon=Epsilon.parse(body.epsilon), reason=body.reason))
 
 
 @router.post("/{name}/close", responses=declared(404, 409))
-def close(service: CurrentService, caller: Curator, name: Name) -> DatasetReply:
+def close(service: CurrentService, caller: Curator, name: Name) -> Dataset:
     """Close a dataset for good: no more grants, orders or uploads. Voids still work, and so do all answers."""
-    return DatasetReply.of(datasets.close(service, caller, name))
+    return dataset_reply(datasets.close(service, caller, name))

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel
 
 from app.http.callers import CurrentService, MetricsReader
 from app.http.problems import declared
 from app.operations.observability import Metrics
 from app.operations.readiness import require_ready
+from rugnik.wire import Health
 
 router = APIRouter(tags=["health"])
 
 
-class HealthReply(BaseModel):
-    """The service lives, or is ready."""
-
-    status: Literal["ok"]
-
-
 @router.get("/healthz")
-async def healthz() -> HealthReply:
+async def healthz() -> Health:
     """Tell that the process answers; touches nothing else."""
-    return HealthReply(status="ok")
+    return Health(status="ok")
 
 
 @router.get("/readyz", responses=declared())
-async def readyz(service: CurrentService) -> HealthReply:
+async def readyz(service: CurrentService) -> Health:
     """Tell whether the database is reached and migrated, agrees with the witness, and folders can be written to."""
     await require_ready(service)
-    return HealthReply(status="ok")
+    return Health(status="ok")
 
 
 @router.get(

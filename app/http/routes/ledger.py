@@ -5,24 +5,24 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from functools import partial
 from itertools import islice
 from typing import Annotated
 
-import orjson
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from app.access.principal import Principal
 from app.errors import NotAcceptable
 from app.http.callers import Auditor, CurrentService, LedgerReader
+from app.http.conversions.ledger import entry_reply, head_reply, step_reply, verification_reply
 from app.http.problems import declared
-from app.http.schemas.base import NO_CONTROL
-from app.http.schemas.ledger import EntryReply, HeadReply, LedgerPage, VerificationReply
 from app.http.streaming import Pieces, Stream, while_connected
 from app.ledger import entries, verification
 from app.ledger.audits import verify_on_record as walk_on_record
 from app.operations.lanes import Lanes
+from app.questions.encoding import encode
 from app.questions.files import Format
 from app.questions.spreadsheets import as_text
 from app.releases import datasets
@@ -30,6 +30,8 @@ from app.service import Service
 from core.canonical import canonical_json
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import Kind
+from rugnik import wire
+from rugnik.wire.limits import NO_CONTROL
 
 router = APIRouter(prefix="/v1/ledger", tags=["ledger"])
 
@@ -47,7 +49,7 @@ def read(
     kind: Annotated[Kind | None, Query(description="Entries of this kind only.")] = None,
     after: Annotated[int, Query(ge=0, le=2**62, description="Entries after this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> LedgerPage:
+) -> wire.LedgerPage:
     """Read entries, newest last, of the datasets that this key may see."""
     names = caller.datasets
     if dataset is not None:
@@ -55,26 +57,25 @@ def read(
     listed = entries.entries_after(
         service, after, datasets=names, about_keys=caller.sees_whole_ledger, kind=kind, limit=limit + 1
     )
-    more = len(listed) > limit
-    shown = listed[:limit]
-    return LedgerPage(entries=[EntryReply.of(entry) for entry in shown], next=shown[-1].seq if more else None)
+    shown, more = listed[:limit], len(listed) > limit
+    return wire.LedgerPage(entries=tuple(entry_reply(entry) for entry in shown), next=shown[-1].seq if more else None)
 
 
 @router.get("/head", responses=declared())
-def head(service: CurrentService, caller: Auditor) -> HeadReply:
+def head(service: CurrentService, caller: Auditor) -> wire.Head:
     """The last entry's number and hash: keep it, and nobody can change an entry before it unseen."""
     caller.require_unlimited()
-    return HeadReply.of(entries.current_head(service))
+    return head_reply(entries.current_head(service))
 
 
 @router.get("/verify", responses=declared(429))
-async def verify(request: Request, service: CurrentService, caller: Auditor) -> VerificationReply:
+async def verify(request: Request, service: CurrentService, caller: Auditor) -> wire.Verification:
     """Walk the whole chain: hashes, numbers, balances; every synopsis against its digest and its order; the witness."""
     caller.require_unlimited()
     lanes: Lanes = request.app.state.lanes
     walk = ("verify", service.replay.head)  # who asks while it goes on, and of the same ledger, shares it
     work = partial(verification.verify_all, service)
-    return VerificationReply.of(await while_connected(request.receive, lanes.run(lanes.long, caller.id, walk, work)))
+    return verification_reply(await while_connected(request.receive, lanes.run(lanes.long, caller.id, walk, work)))
 
 
 @router.post(
@@ -119,24 +120,24 @@ def export(
 def _steps(service: Service, caller: Principal) -> Pieces:
     total = entries.current_head(service).seq
     for step in walk_on_record(service, caller):
-        yield orjson.dumps(VerificationReply.of(step).model_dump() | {"total": total}) + b"\n"
+        yield encode(step_reply(step, total)) + b"\n"
 
 
 def _lines(service: Service) -> Pieces:
     exported = _exported(service)
-    while batch := list(islice(exported, _LINES_AT_ONCE)):
-        yield b"".join(canonical_json(entry.to_json()) + b"\n" for entry in batch)
+    while block := list(islice(exported, _LINES_AT_ONCE)):
+        yield b"".join(canonical_json(entry.to_json()) + b"\n" for entry in block)
 
 
 def _csv(service: Service) -> Pieces:
-    names = list(EntryReply.model_fields)
+    names = [field.name for field in fields(wire.LedgerEntry)]
     yield _csv_line(names).encode()
     exported = _exported(service)
-    while batch := list(islice(exported, _LINES_AT_ONCE)):
+    while block := list(islice(exported, _LINES_AT_ONCE)):
         lines = []
-        for entry in batch:
-            fields = entry.to_json() | {"detail": canonical_json(entry.detail).decode()}
-            lines.append(_csv_line([as_text(str(fields[name] or "")) for name in names]))
+        for entry in block:
+            values = entry.to_json() | {"detail": canonical_json(entry.detail).decode()}
+            lines.append(_csv_line([as_text(str(values[name] or "")) for name in names]))
         yield "".join(lines).encode()
 
 

@@ -7,13 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Request
 
 from app.http.callers import Anyone, Curator, CurrentService
+from app.http.conversions.orders import ordered, plan_reply, planned
+from app.http.conversions.releases import published_reply, release_reply
 from app.http.problems import declared
 from app.http.routes.datasets import Name
-from app.http.schemas.base import NO_CONTROL
-from app.http.schemas.orders import OrderBody, PlanBody, PlanReply
-from app.http.schemas.releases import PublishedReply, ReleaseReply
 from app.http.uploads import receive_upload, upload_media
 from app.releases import datasets, ordering, planning, reading
+from rugnik.wire import OrderBody, Plan, PlanBody, Published, Release
+from rugnik.wire.limits import NO_CONTROL
 
 router = APIRouter(prefix="/v1", tags=["releases"])
 
@@ -30,33 +31,33 @@ IdempotencyKey = Annotated[
 
 
 @router.post("/datasets/{name}/plans", responses=declared(404))
-def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -> PlanReply:
+def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -> Plan:
     """See what an order would give, for no epsilon and without any data."""
     domain = datasets.get_domain(service, caller, name)
-    order = body.to_order(domain, max_cells=service.settings.max_cells)
-    return PlanReply.of(order, planning.plan(service, caller, name, order))
+    order = planned(body, domain, max_cells=service.settings.max_cells)
+    return plan_reply(order, planning.plan(service, caller, name, order))
 
 
 @router.post("/datasets/{name}/releases", status_code=201, responses=declared(404, 409))
 def order(
     service: CurrentService, caller: Curator, name: Name, body: OrderBody, idempotency_key: IdempotencyKey = None
-) -> ReleaseReply:
+) -> Release:
     """Order a release: its epsilon is charged now, before any row is read."""
-    wanted = body.to_order(datasets.get_domain(service, caller, name))
+    wanted = ordered(body, datasets.get_domain(service, caller, name))
     release = ordering.order(service, caller, name, wanted, idempotency_key=idempotency_key)
-    return ReleaseReply.of(*reading.get(service, caller, release.id))
+    return release_reply(*reading.get(service, caller, release.id))
 
 
 @router.get("/releases/{release_id}", responses=declared(404))
-def get_release(service: CurrentService, caller: Anyone, release_id: ReleaseId) -> ReleaseReply:
+def get_release(service: CurrentService, caller: Anyone, release_id: ReleaseId) -> Release:
     """Look at a release; an analyst sees it once it is published."""
-    return ReleaseReply.of(*reading.get(service, caller, release_id))
+    return release_reply(*reading.get(service, caller, release_id))
 
 
 @router.delete("/releases/{release_id}", responses=declared(404, 409))
-def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> ReleaseReply:
+def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> Release:
     """Void an order for which no noise was drawn: its epsilon comes back."""
-    return ReleaseReply.of(ordering.void(service, caller, release_id), None)
+    return release_reply(ordering.void(service, caller, release_id), None)
 
 
 @router.put(
@@ -64,6 +65,6 @@ def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> Rel
     responses=declared(400, 404, 409, 413, 415),
     openapi_extra={"requestBody": {"required": True, "content": upload_media()}},
 )
-async def upload(request: Request, service: CurrentService, caller: Curator, release_id: ReleaseId) -> PublishedReply:
+async def upload(request: Request, service: CurrentService, caller: Curator, release_id: ReleaseId) -> Published:
     """Upload the rows: they become a noisy histogram and are gone. A try that fails before noise is drawn is free."""
-    return PublishedReply.after(await receive_upload(request, service, caller, release_id))
+    return published_reply(await receive_upload(request, service, caller, release_id))

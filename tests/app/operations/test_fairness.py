@@ -16,7 +16,7 @@ import pytest
 from app.access.keys import issue_key
 from app.access.permissions import Role
 from app.operations.lanes import Lanes
-from app.questions import questions
+from app.questions import clusters
 from app.settings.settings import Settings
 from core.clustering.methods import Method
 from core.queries.clusters import find_clusters
@@ -75,7 +75,7 @@ def desk(sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """A server whose clusterings wait."""
     with opened_live(sqlite_settings) as live:
         desk = Desk(live)
-        monkeypatch.setattr(questions, "find_clusters", desk.slow_clusters)
+        monkeypatch.setattr(clusters, "find_clusters", desk.slow_clusters)
         yield desk
         desk.go_on.set()
 

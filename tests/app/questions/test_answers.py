@@ -18,9 +18,8 @@ from sqlalchemy import text
 
 from app.access.keys import issue_key
 from app.access.permissions import Role
-from app.questions import questions
-from app.questions.answers import Published
-from app.questions.questions import ask_clusters
+from app.questions import clusters
+from app.questions.question import Published
 from core.clustering.methods import Method
 from core.queries.clusters import find_clusters
 from tests.support.service.api import ATTRIBUTES, Api
@@ -136,7 +135,7 @@ def test_a_costly_answer_is_worked_out_once(desk: Desk, monkeypatch: pytest.Monk
         calls.append(1)
         return find_clusters(*args, **kwargs)
 
-    monkeypatch.setattr(questions, "find_clusters", counted)
+    monkeypatch.setattr(clusters, "find_clusters", counted)
     with ThreadPoolExecutor(8) as pool:
         bodies = {answer.content for answer in pool.map(lambda _: desk.get("clusters?k=5"), range(8))}
     desk.api.forget_answers()
@@ -155,7 +154,7 @@ def test_the_first_stored_answer_wins(desk: Desk) -> None:
     desk.api.forget_answers()
     assert desk.get("clusters?k=4").json() == {"first": "stored"}
     digest = desk.api.analyst("GET", f"/v1/releases/{desk.release}").json()["synopsis"]["digest"]
-    key = ask_clusters(4, 0.95, 0, Method.POSTERIOR).key(Published(desk.release, "city", digest))
+    key = clusters.clusters(4, 0.95, 0, Method.POSTERIOR).key(Published(desk.release, "city", digest))
     assert desk.get("clusters?k=4").headers["etag"] == f'"{key}"'
 
 

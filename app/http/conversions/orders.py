@@ -1,0 +1,88 @@
+"""Orders and plans: the order of a body, and the reply with its forecast."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.questions.encoding import grid_reply
+from app.releases.orders import ReleaseOrder, share_of
+from core.budget import Epsilon
+from core.domain.domain import Domain
+from core.forecast import TYPICAL_SHARE, Forecast, epsilon_for_count_error, size_warning
+from core.mechanisms.discrete_laplace import MECHANISM, DiscreteLaplace
+from core.plan import DeclaredSize, EstimatedSize, Rule
+from core.records import OutOfRange
+from rugnik import wire
+
+
+def ordered(body: wire.OrderBody, domain: Domain) -> ReleaseOrder:
+    """The order of a body, without a guess of its size: an order is on record for ever."""
+    order = _order(body, domain, Epsilon.parse(body.epsilon))
+    if isinstance(order.size, EstimatedSize):
+        return replace(order, size=replace(order.size, guess=None))
+    return order
+
+
+def planned(body: wire.PlanBody, domain: Domain, *, max_cells: int) -> ReleaseOrder:
+    """The order of a body; where it has a target, with the epsilon that reaches it."""
+    if body.target is None:
+        return _order(body, domain, Epsilon.parse(body.epsilon or ""))
+    trial = _order(body, domain, Epsilon.parse("1")).order
+    epsilon = epsilon_for_count_error(trial, count_error=body.target.count_error, max_cells=max_cells)
+    return _order(body, domain, epsilon)
+
+
+def _order(body: wire.TermsBody, domain: Domain, epsilon: Epsilon) -> ReleaseOrder:
+    return ReleaseOrder(
+        attributes=tuple(body.attributes) if body.attributes is not None else domain.names,
+        epsilon=epsilon,
+        clusters=body.clusters,
+        size=_size(body.size),
+        rule=Rule(body.rule),
+        out_of_range=OutOfRange(body.out_of_range),
+    )
+
+
+def _size(body: wire.DeclaredBody | wire.EstimateBody) -> DeclaredSize | EstimatedSize:
+    if isinstance(body, wire.DeclaredBody):
+        return DeclaredSize(body.declared)
+    return EstimatedSize(share=share_of(body.estimate), guess=body.guess)
+
+
+def plan_reply(order: ReleaseOrder, forecast: Forecast | None) -> wire.Plan:
+    """An order and its forecast; without a forecast, the advice to guess the size."""
+    warnings = forecast.warnings if forecast else ("Add a guess to the size to see the grid and what to expect of it.",)
+    declared = size_warning(order.order)
+    return wire.Plan(
+        order=order.to_json(),
+        grid=grid_reply(forecast.plan.grid) if forecast else None,
+        threshold=forecast.plan.threshold if forecast else None,
+        noise=noise_reply(order),
+        predicted=_predicted(forecast) if forecast else None,
+        warnings=(*warnings, declared) if declared else tuple(warnings),
+    )
+
+
+def noise_reply(order: ReleaseOrder) -> wire.Noise:
+    """The noise of an order: it follows from epsilon alone."""
+    terms = order.order
+    return wire.Noise(
+        mechanism=MECHANISM,
+        epsilon_histogram=str(terms.histogram_epsilon),
+        epsilon_size=str(terms.size_epsilon),
+        cell_sd=DiscreteLaplace.at(terms.histogram_epsilon).standard_deviation,
+        size_sd=DiscreteLaplace.at(terms.size_epsilon).standard_deviation if terms.size_epsilon else None,
+    )
+
+
+def _predicted(forecast: Forecast) -> wire.Predicted:
+    return wire.Predicted(
+        size=forecast.plan.size,
+        cell_error=forecast.cell_error,
+        count_error=forecast.count_error,
+        typical_range=TYPICAL_SHARE,
+        expected_deviation=forecast.expected_deviation,
+        theorem_range=(forecast.epsilon_low, forecast.epsilon_high),
+        inside_theorem=forecast.inside_theorem,
+        memory_bytes=forecast.memory_bytes,
+    )

@@ -1,0 +1,56 @@
+"""Releases: the reply about one, and the reply to its upload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.http.conversions.datasets import synopsis_reference
+from app.http.conversions.orders import noise_reply
+from app.questions.encoding import grid_reply
+from app.releases.reading import Release
+from app.releases.uploading import Published
+from core.plan import make_plan
+from core.synopsis import Synopsis
+from rugnik import wire
+
+
+def release_reply(release: Release, synopsis: Synopsis | None) -> wire.Release:
+    """A release and, once it is published, its synopsis."""
+    return wire.Release(**_fields(release, synopsis))
+
+
+def published_reply(published: Published) -> wire.Published:
+    """A release that has just been published, with what became of its rows."""
+    ingest = published.ingest
+    counted = wire.Ingest(
+        rows_read=ingest.rows_read, rows_dropped=ingest.rows_dropped, rows_clipped=ingest.rows_clipped
+    )
+    return wire.Published(**_fields(published.release, published.synopsis), ingest=counted)
+
+
+def _fields(release: Release, synopsis: Synopsis | None) -> dict[str, Any]:
+    standing = release.standing
+    return {
+        "id": release.id,
+        "dataset": release.dataset,
+        "state": standing.state.value,
+        "plan": _plan(release, synopsis),
+        "charge": wire.Charge(epsilon=str(standing.epsilon), seq=standing.seq),
+        "synopsis": synopsis_reference(standing),
+    }
+
+
+def _plan(release: Release, synopsis: Synopsis | None) -> wire.ReleasePlan:
+    grid, size, threshold = None, None, None
+    if synopsis is not None:
+        grid, size, threshold = synopsis.grid, synopsis.size, synopsis.threshold
+    elif release.order.is_declared:
+        plan = make_plan(release.order.order, max_cells=release.max_cells)
+        grid, size, threshold = plan.grid, plan.size, plan.threshold
+    return wire.ReleasePlan(
+        order=release.order.to_json(),
+        grid=grid_reply(grid) if grid else None,
+        threshold=threshold,
+        noise=noise_reply(release.order),
+        size=size,
+    )

@@ -1,0 +1,58 @@
+"""How many rows lie in a box?"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from app.questions.boxes import parse_box
+from app.questions.encoding import ends_reply
+from app.questions.question import Common, Prepared, Question, question
+from core.checkpoint import Checkpoint
+from core.queries.boxes import Box
+from core.queries.effort import effort_of_boxes
+from core.queries.marginal import edges_of
+from core.queries.range_count import RangeCounts, count_boxes
+from rugnik import wire
+from rugnik.wire.count import WHERE, Where
+from rugnik.wire.limits import Doc, Level
+
+
+@question(wire.Count)
+def count(
+    where: Annotated[Where | None, Doc(f"{WHERE} Repeat for more.")] = None,
+    level: Level = 0.95,
+    snap: Annotated[
+        bool, Doc("Move both ends of each range to the nearest cell edge, so that no cell is cut.")
+    ] = False,
+) -> Question:
+    """Count the rows in a box: a raw sum, with the interval of its whole error and the parts of that error."""
+    box = parse_box(where or [])
+
+    def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Count:
+        counted = count_boxes(prepared.table, (box,), level=level, simultaneous=False, snap=snap)
+        return wire.Count(
+            **common,
+            count=float(counted.count[0]),
+            interval=wire.Interval(level=level, low=float(counted.low[0]), high=float(counted.high[0])),
+            noise=wire.CountNoise(
+                low=float(counted.noise_low[0]), high=float(counted.noise_high[0]), sd=float(counted.noise_sd[0])
+            ),
+            discretisation=ends_reply((float(counted.without_cut[0]), float(counted.with_cut[0]))),
+            snapped=_snapped(prepared, box, counted) if snap else None,
+        )
+
+    parameters = {"where": sorted(where or []), "level": level} | ({"snap": True} if snap else {})
+    return Question("count", parameters, answer, effort=partial(effort_of_boxes, boxes=1))
+
+
+def _snapped(prepared: Prepared, box: Box, counted: RangeCounts) -> dict[str, wire.Ends]:
+    """The edges that the ranges of a box were moved to, in the attributes' own units."""
+    synopsis, restricted = prepared.synopsis, {part.attribute for part in box}
+    moved = {}
+    for x, attribute in enumerate(synopsis.domain.attributes):
+        if attribute.name in restricted:
+            edges = edges_of(attribute, synopsis.grid.cells_per_axis)
+            low, high = int(counted.edges.low[0, x]), int(counted.edges.high[0, x])
+            moved[attribute.name] = ends_reply((float(edges[low]), float(edges[high])))
+    return moved

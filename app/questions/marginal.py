@@ -1,0 +1,64 @@
+"""The histogram of some attributes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from app.questions.encoding import axis_reply, listed
+from app.questions.question import Common, Prepared, Question, question
+from core.arrays import Floats
+from core.checkpoint import Checkpoint
+from core.queries.denoise import CountsKind
+from core.queries.marginal import Marginal, marginal
+from rugnik import wire
+from rugnik.wire.limits import Doc, Level, Limits
+
+
+@question(wire.Marginal)
+def get_marginal(
+    attributes: Annotated[str, Limits(max_length=2000), Doc("Attribute names, separated by commas.")],
+    level: Level = 0.95,
+    counts: Annotated[CountsKind, Doc("Raw counts, or non-negative ones with the same sum.")] = CountsKind.RAW,
+    cells: Annotated[
+        int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")
+    ] = None,
+) -> Question:
+    """The histogram of some attributes, with standard errors."""
+    names = tuple(attributes.split(","))
+
+    def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Marginal:
+        histogram = marginal(prepared.synopsis, names, level=level, counts=counts, cells=cells)
+        bounds = _bounds(histogram)
+        return wire.Marginal(
+            **common,
+            attributes=tuple(axis_reply(each, histogram.edges(each)) for each in histogram.domain.attributes),
+            counts=listed(_shaped(histogram, histogram.counts)),
+            noise_sd=histogram.noise_sd,
+            reach=None if bounds else _reach(histogram),
+            bounds=bounds,
+            cells_summed=None if cells is None else histogram.group,
+        )
+
+    parameters = {"attributes": list(names), "level": level, "counts": counts.value}
+    return Question("marginal", parameters if cells is None else {**parameters, "cells": cells}, answer)
+
+
+def _reach(histogram: Marginal) -> wire.Reach:
+    """The error of one cell and of all cells together; the same for every cell."""
+    return wire.Reach(level=histogram.level, each=listed(histogram.reach), all=listed(histogram.reach_all))
+
+
+def _bounds(histogram: Marginal) -> wire.Bounds | None:
+    """Where a threshold left cells out: bounds for each cell."""
+    if histogram.bounds is None or histogram.bounds_all is None:
+        return None
+    each, together = (
+        wire.Sides(low=listed(_shaped(histogram, low)), high=listed(_shaped(histogram, high)))
+        for low, high in (histogram.bounds, histogram.bounds_all)
+    )
+    return wire.Bounds(level=histogram.level, each=each, all=together)
+
+
+def _shaped(histogram: Marginal, values: Floats) -> Floats:
+    """A value per cell as an array with a dimension for each attribute."""
+    return values.reshape((histogram.cells_per_axis,) * histogram.grid.dimensions)

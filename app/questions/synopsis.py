@@ -1,0 +1,64 @@
+"""The whole noisy histogram: as JSON, or as a file with a row for each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from app.questions import files
+from app.questions.encoding import axis_reply, grid_reply, listed
+from app.questions.files import Format
+from app.questions.question import Common, Prepared, Question
+from core.checkpoint import Checkpoint
+from core.intervals.levels import alpha_of, alpha_of_each
+from core.mechanisms.discrete_laplace import MECHANISM
+from core.queries.marginal import edges_of
+from core.synopsis import Synopsis
+from rugnik import wire
+
+FORMS = (Format.JSON, Format.CSV, Format.PARQUET, Format.ARROW)
+
+
+def synopsis(level: float, form: Format = Format.JSON) -> Question:
+    """The question for a form; only JSON has intervals, so only there the level matters."""
+
+    def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Synopsis:
+        histogram = prepared.synopsis
+        cells_per_axis = histogram.grid.cells_per_axis
+        return wire.Synopsis(
+            **common,
+            dataset=histogram.dataset,
+            grid=grid_reply(histogram.grid),
+            attributes=tuple(axis_reply(each, edges_of(each, cells_per_axis)) for each in histogram.domain.attributes),
+            epsilon=str(histogram.epsilon),
+            epsilon_histogram=str(histogram.histogram_epsilon),
+            mechanism=MECHANISM,
+            size=histogram.size,
+            size_declared=histogram.size_declared,
+            clusters=histogram.clusters,
+            rule=histogram.rule.value,
+            out_of_range=histogram.out_of_range.value,
+            threshold=histogram.threshold,
+            cells=listed(histogram.cells.listed),
+            counts=listed(histogram.counts),
+            noise_sd=histogram.law.standard_deviation,
+            reach=_reach(histogram, level),
+        )
+
+    return Question("synopsis", {"level": level} if form is Format.JSON else {"format": form.value}, answer)
+
+
+def in_pieces(prepared: Prepared, form: Format) -> Generator[bytes, None, None]:
+    """The bytes of a file in one of the forms other than JSON."""
+    histogram = prepared.synopsis
+    return files.written(files.cells(histogram), files.cell_schema(histogram), form)
+
+
+def _reach(synopsis: Synopsis, level: float) -> wire.Reach:
+    """The error of one cell, and of all cells together.
+
+    With a threshold, a cell is listed because its noise is high, so that only the error of all cells holds for it.
+    """
+    law, cells = synopsis.law, synopsis.grid.cell_count
+    together = law.tail_radius(probability=alpha_of_each(level, cells))
+    each = law.tail_radius(probability=alpha_of(level)) if synopsis.cells.complete else together
+    return wire.Reach(level=level, each=each, all=together)

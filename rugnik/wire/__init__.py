@@ -1,0 +1,117 @@
+"""The bodies of requests and replies, each spelled once: frozen dataclasses, one file per question or noun.
+
+The service builds and documents these types (OpenAPI), and the client returns them. Every reply has the service's JSON
+in `.raw`; those that are tables have `to_pandas()`. Epsilons are decimal strings, which are exact.
+
+This package needs the standard library alone.
+"""
+
+from rugnik.wire.assign import AssignBody, Assignment
+from rugnik.wire.base import Body, Reply
+from rugnik.wire.cells import Axis, Reach
+from rugnik.wire.clusters import CentreShift, Clusters, ClusterUncertainty, Merge
+from rugnik.wire.common import Answer, Ends, Estimate, Grid, Interval
+from rugnik.wire.count import Count, CountNoise
+from rugnik.wire.counts import Counts, CountsBody, ManyEnds, ManyNoises
+from rugnik.wire.datasets import (
+    Attribute,
+    AttributeBody,
+    Budget,
+    Dataset,
+    DatasetBody,
+    DatasetList,
+    GrantBody,
+    ReleaseSummary,
+    SynopsisReference,
+)
+from rugnik.wire.health import Health
+from rugnik.wire.keys import Key, KeyBody, KeyList, NewKey
+from rugnik.wire.ledger import Head, LedgerEntry, LedgerPage, Verification, VerificationStep
+from rugnik.wire.marginal import Bounds, Marginal, Sides
+from rugnik.wire.moments import AttributeMoments, Moments, PairMoments, Shift
+from rugnik.wire.orders import (
+    DeclaredBody,
+    EstimateBody,
+    Noise,
+    OrderBody,
+    Plan,
+    PlanBody,
+    Predicted,
+    TargetBody,
+    TermsBody,
+)
+from rugnik.wire.quantiles import Quantile, Quantiles
+from rugnik.wire.releases import Charge, Ingest, Published, Release, ReleasePlan
+from rugnik.wire.rows import Rows
+from rugnik.wire.scan import Scan, ScanLine
+from rugnik.wire.synopsis import Synopsis
+
+__all__ = [
+    "Answer",
+    "AssignBody",
+    "Assignment",
+    "Attribute",
+    "AttributeBody",
+    "AttributeMoments",
+    "Axis",
+    "Body",
+    "Bounds",
+    "Budget",
+    "CentreShift",
+    "Charge",
+    "ClusterUncertainty",
+    "Clusters",
+    "Count",
+    "CountNoise",
+    "Counts",
+    "CountsBody",
+    "Dataset",
+    "DatasetBody",
+    "DatasetList",
+    "DeclaredBody",
+    "Ends",
+    "Estimate",
+    "EstimateBody",
+    "GrantBody",
+    "Grid",
+    "Head",
+    "Health",
+    "Ingest",
+    "Interval",
+    "Key",
+    "KeyBody",
+    "KeyList",
+    "LedgerEntry",
+    "LedgerPage",
+    "ManyEnds",
+    "ManyNoises",
+    "Marginal",
+    "Merge",
+    "Moments",
+    "NewKey",
+    "Noise",
+    "OrderBody",
+    "PairMoments",
+    "Plan",
+    "PlanBody",
+    "Predicted",
+    "Published",
+    "Quantile",
+    "Quantiles",
+    "Reach",
+    "Release",
+    "ReleasePlan",
+    "ReleaseSummary",
+    "Reply",
+    "Rows",
+    "Scan",
+    "ScanLine",
+    "Shift",
+    "Sides",
+    "Synopsis",
+    "SynopsisReference",
+    "TargetBody",
+    "TermsBody",
+    "Verification",
+    "VerificationStep",
+]

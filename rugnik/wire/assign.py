@@ -1,0 +1,32 @@
+"""`clusters/assign`: the analyst's own points and their nearest centres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from rugnik.wire.base import Body
+from rugnik.wire.common import Answer
+from rugnik.wire.limits import MAX_POINTS, Finite, Limits, Method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignBody(Body):
+    """The analyst's own points, each with one number per attribute of the release."""
+
+    points: Annotated[list[list[Finite]], Limits(max_length=MAX_POINTS)]
+    k: Annotated[int, Limits(ge=1)]
+    seed: Annotated[int, Limits(ge=0, lt=2**63)] = 0
+    method: Method = "posterior"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment(Answer):
+    """The number of the nearest centre for each point."""
+
+    path: ClassVar[str] = "clusters/assign"
+
+    labels: tuple[int, ...]
+    centers: tuple[tuple[float, ...], ...]
+    method: Method
+    method_reason: str

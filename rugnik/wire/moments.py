@@ -1,0 +1,75 @@
+"""`moments`: size, means, variances, covariances and correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rugnik.wire.base import Reply, frame
+from rugnik.wire.common import Answer, Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shift(Reply):
+    """How far the grid can move a mean and a standard deviation."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeMoments(Reply):
+    """Mean and variance of one attribute."""
+
+    name: str
+    mean: Estimate
+    variance: Estimate
+    discretisation: Shift
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairMoments(Reply):
+    """Covariance and correlation of two attributes."""
+
+    attributes: tuple[str, ...]
+    covariance: Estimate
+    correlation: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments(Answer):
+    """The moments of the gridded rows. `size` combines a bought size with the sum of all cells.
+
+    Of a thresholded release, values are those of the listed cells, and intervals allow for all rows. A declared size
+    bounds nothing there, so that without a bought one intervals may be as wide as the domain.
+    """
+
+    path: ClassVar[str] = "moments"
+
+    size: Estimate
+    attributes: tuple[AttributeMoments, ...]
+    pairs: tuple[PairMoments, ...]
+
+    def estimates(self) -> Iterator[tuple[str, str, Estimate]]:
+        """Every moment: its name, the attribute or attributes it is of, and its estimate."""
+        yield "size", "", self.size
+        for attribute in self.attributes:
+            yield "mean", attribute.name, attribute.mean
+            yield "variance", attribute.name, attribute.variance
+        for pair in self.pairs:
+            yield "covariance", ", ".join(pair.attributes), pair.covariance
+            yield "correlation", ", ".join(pair.attributes), pair.correlation
+
+    def to_pandas(self) -> Any:
+        """One row per moment."""
+        listed = list(self.estimates())
+        return frame(
+            {
+                "moment": [name for name, _, _ in listed],
+                "of": [of for _, of, _ in listed],
+                "value": [estimate.value for _, _, estimate in listed],
+                "low": [estimate.interval.low for _, _, estimate in listed],
+                "high": [estimate.interval.high for _, _, estimate in listed],
+            }
+        )

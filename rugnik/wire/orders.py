@@ -1,0 +1,108 @@
+"""Orders, and plans: what an order would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from rugnik.wire.base import Body, Reply
+from rugnik.wire.common import Grid
+from rugnik.wire.limits import MAX_DIMENSIONS, Doc, EpsilonText, Limits, Whole, one_of
+
+Threshold = Annotated[int | None, Doc("Only cells whose noisy count reaches it are released; null: every cell.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredBody(Body):
+    """A size that is public anyway."""
+
+    declared: Whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateBody(Body):
+    """A size that is bought with a share of the epsilon; the guess serves predictions only."""
+
+    estimate: EpsilonText = "0.05"
+    guess: Whole | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetBody(Body):
+    """What to solve for when epsilon is not given."""
+
+    count_error: Annotated[float, Limits(gt=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermsBody(Body):
+    """What an order and a plan have in common; without attributes, all of the dataset's."""
+
+    attributes: Annotated[list[str], Limits(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
+    clusters: Whole
+    size: DeclaredBody | EstimateBody = EstimateBody()
+    rule: Annotated[str, one_of("rugnik", "eugkm"), Doc("How the number of cells follows from the public numbers.")] = (
+        "rugnik"
+    )
+    out_of_range: Annotated[
+        str, one_of("clip", "drop"), Doc("What becomes of a row with a value outside the public bounds.")
+    ] = "clip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderBody(TermsBody):
+    """A release to charge for. A guess of its size is taken and left out: an order is on record for ever."""
+
+    epsilon: EpsilonText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanBody(TermsBody):
+    """An order to try for nothing, or the error to reach in place of its epsilon."""
+
+    epsilon: EpsilonText | None = None
+    target: TargetBody | None = None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.target is None):
+            raise ValueError("give either epsilon or target")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise(Reply):
+    """How the noise is drawn and what it does to one cell."""
+
+    mechanism: str
+    epsilon_histogram: str
+    epsilon_size: str
+    cell_sd: float
+    size_sd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted(Reply):
+    """What to expect, at 95 % and from noise alone; cells that a range cuts come on top."""
+
+    size: Annotated[int, Doc("The size that the prediction is for: declared or guessed.")]
+    cell_error: Annotated[int, Doc("95 % of cells are off by at most this.")]
+    count_error: Annotated[
+        float | None, Doc("95 % of counts over a typical range are off by at most this; unknown with a threshold.")
+    ]
+    typical_range: Annotated[float, Doc("The share of the cells that a typical range covers.")]
+    expected_deviation: Annotated[float, Doc("The paper's bound d h(m) / K on the K-means objective, in [-1, 1]^d.")]
+    theorem_range: Annotated[tuple[float, float], Doc("The epsilons for which Theorem 2 bounds the cells.")]
+    inside_theorem: bool
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Reply):
+    """A dry run of an order. Grid and prediction are null where the size is estimated and no guess was given."""
+
+    order: Mapping[str, Any]
+    grid: Grid | None
+    threshold: Threshold
+    noise: Noise
+    predicted: Predicted | None
+    warnings: tuple[str, ...]
