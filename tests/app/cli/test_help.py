@@ -15,7 +15,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from app.cli import main
-from app.cli.shared import CODES, Code
+from app.cli.exits import CODES, Code
 from app.ingest.formats import FORMATS
 
 
