@@ -1,1 +1,1 @@
-"""The database: engine, transactions, tables, turns and pages. The only room that names SQL dialects."""
+"""The database: engine, transactions, tables and the FIFO lock for writers. The only package that names SQL dialects."""
