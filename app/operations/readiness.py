@@ -22,9 +22,7 @@ from app.storage.database import WAIT_SECONDS
 
 _PATIENCE = WAIT_SECONDS + 1.0  # seconds; longer than the connection pool waits before it raises
 _THREADS = anyio.CapacityLimiter(40)  # separate from the threads of requests, which may all be blocked
-_AT_WORK = BoundedSemaphore(
-    4
-)  # running checks; held until a check ends, so that a hanging disk blocks four threads at most
+_AT_WORK = BoundedSemaphore(4)  # running checks; held until a check ends, so a hanging disk blocks at most four threads
 
 
 async def require_ready(service: Service) -> None:
