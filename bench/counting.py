@@ -90,7 +90,7 @@ def _by_bincount(totals: NDArray[np.int64], indices: NDArray[np.int64]) -> None:
 
 
 def crossover(ratios: dict[int, float]) -> float:
-    """The number of rows where the ratio passes 1, between the last batch where add.at wins and the next; 0 if never."""
+    """The number of rows where the ratio passes 1; 0 if it never does."""
     n = np.array(list(ratios))
     value = np.log(list(ratios.values()))
     below = np.flatnonzero(value < 0)

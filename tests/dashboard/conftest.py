@@ -34,9 +34,9 @@ def window(browser: Browser) -> Iterator[Callable[..., Surfer]]:
         return opened[-1]
 
     yield open_window
-    for one in opened:
-        one.assert_clean()
-        one.context.close()
+    for visitor in opened:
+        visitor.assert_clean()
+        visitor.context.close()
 
 
 @pytest.fixture(scope="session")

@@ -23,9 +23,9 @@ def test_the_service_is_below_the_printed_values() -> None:
     private, _bare = printed()
     ratios = {row: [] for row in ("posterior", "projected")}
     for cell in CELLS:
-        for row, found in ratios.items():
+        for row, measured in ratios.items():
             values = [wcss(cell, dataset(cell.setting, seed), row, seed) for seed in SEEDS]
-            found.append(np.mean(values) / private[cell])
+            measured.append(np.mean(values) / private[cell])
     assert max(ratios["posterior"]) < 0.9
     assert np.mean(ratios["posterior"]) < 0.75
     assert np.mean(ratios["posterior"]) < 0.9 * np.mean(ratios["projected"])

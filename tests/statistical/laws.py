@@ -118,11 +118,11 @@ def residue_fit(draws: Draws, epsilon: Epsilon, *, modulus: int, bins: int) -> f
     return chi_square(np.bincount(draws % modulus // width, minlength=bins), probabilities)
 
 
-def same_law(one: Draws, other: Draws, epsilon: Epsilon) -> float:
+def same_law(left: Draws, right: Draws, epsilon: Epsilon) -> float:
     """The p-value of two samples having one law, whatever it is, in the bins of the right one."""
     ends = cuts(epsilon)
-    table = np.stack([tally(one, ends), tally(other, ends)])
+    table = np.stack([tally(left, ends), tally(right, ends)])
     probabilities = np.diff(np.concatenate([[0.0], cdf(ends, epsilon), [1.0]]))
-    table = pooled(table, min(len(one), len(other)) * probabilities < RARE)
+    table = pooled(table, min(len(left), len(right)) * probabilities < RARE)
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
     return float(chi2.sf(((table - expected) ** 2 / expected).sum(), table.shape[1] - 1))

@@ -248,6 +248,6 @@ def test_messages_are_what_arrow_wrote() -> None:
     """Kinds, lengths and bytes, for a stream with dictionaries."""
     tags = pa.table({"t": pa.array(["a", "b"]).dictionary_encode(), "x": [1.0, 2.0]})
     body = arrow_body(tags)
-    found = list(messages(cut(body, 3), Limits()))
-    assert [message.kind for message in found] == [Kind.SCHEMA, Kind.DICTIONARY, Kind.BATCH]
-    assert b"".join(bytes(message.head + message.body) for message in found) + END == body
+    parts = list(messages(cut(body, 3), Limits()))
+    assert [message.kind for message in parts] == [Kind.SCHEMA, Kind.DICTIONARY, Kind.BATCH]
+    assert b"".join(bytes(message.head + message.body) for message in parts) + END == body

@@ -22,18 +22,18 @@ BYTES = st.lists(
 
 def split(body: bytes) -> list[bytes]:
     """The lines of a body, the plain way: cut at LF, the last one perhaps without."""
-    found = body.split(b"\n")
-    return found if found[-1] else found[:-1]
+    lines = body.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 @given(BYTES, st.integers(1, 80), st.integers(1, 90))
 def test_blocks_hold_every_line_up_to_the_limit_and_count_the_others(body: bytes, size: int, block_bytes: int) -> None:
     """In order, each with one LF at its end and no CR before it, however chunks and blocks were cut."""
     with patch.object(lines, "BLOCK_BYTES", block_bytes):
-        found = list(blocks(cut(body, size), max_line_bytes=LIMIT))
+        produced = list(blocks(cut(body, size), max_line_bytes=LIMIT))
     wanted = [line.removesuffix(b"\r") + b"\n" for line in split(body) if len(line) <= LIMIT]
-    assert b"".join(block.text for block in found) == b"".join(wanted)
-    assert sum(block.long_lines for block in found) == len(split(body)) - len(wanted)
+    assert b"".join(block.text for block in produced) == b"".join(wanted)
+    assert sum(block.long_lines for block in produced) == len(split(body)) - len(wanted)
 
 
 @given(BYTES, st.integers(1, 80), st.integers(1, 90))

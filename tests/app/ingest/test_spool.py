@@ -73,8 +73,8 @@ def test_the_disk_holds_no_byte_in_the_clear() -> None:
 
 def test_no_two_spools_share_a_key() -> None:
     """The same content looks different in another spool."""
-    with spool_of(CANARY * 10) as one, spool_of(CANARY * 10) as other:
-        assert on_disk(one) != on_disk(other)
+    with spool_of(CANARY * 10) as first, spool_of(CANARY * 10) as second:
+        assert on_disk(first) != on_disk(second)
 
 
 def _flip(descriptor: int) -> None:
