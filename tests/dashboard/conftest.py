@@ -1,4 +1,4 @@
-"""One Chromium per test process; a window for each who asks, watched until the test ends."""
+"""One Chromium per test process; each test opens its own windows, which must end without errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page, light and dark, wide and narrow: axe finds nothing, the keyboard gets around, nothing spills over."""
+"""Accessibility of every page, light and dark, wide and narrow: axe, keyboard navigation, no overflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The analyst's journey in a browser: look, move k, drag a box; every number on the page is the API's."""
+"""The analyst in a browser: map, clusters, boxes; every number on the page is that of the API."""
 
 from __future__ import annotations
 

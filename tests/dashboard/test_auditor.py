@@ -1,4 +1,4 @@
-"""The auditor's and the admin's journeys in a browser: verify, find, take away; issue, grant, revoke."""
+"""The auditor and the admin in a browser: verify, search and export the ledger; issue and revoke keys, grant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The curator's journey in a browser: register, plan, order, upload, published; and no row is ever shown."""
+"""The curator in a browser: register, plan, order, upload, publish; no row is ever shown."""
 
 from __future__ import annotations
 

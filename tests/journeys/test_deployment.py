@@ -1,4 +1,4 @@
-"""A deployment, rehearsed: what Dockerfile and docker-compose.yml say, done without Docker as an unprivileged user."""
+"""Performs the steps of Dockerfile and docker-compose.yml without Docker, as an unprivileged user."""
 
 from __future__ import annotations
 

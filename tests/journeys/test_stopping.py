@@ -1,4 +1,4 @@
-"""SIGTERM, and what a proxy says: how the service behaves in the hands of a supervisor and behind TLS."""
+"""The service under a supervisor (SIGTERM) and behind a TLS proxy (forwarded headers)."""
 
 from __future__ import annotations
 

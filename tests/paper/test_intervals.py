@@ -1,4 +1,4 @@
-"""Counts on the paper's data: intervals that cover, and answers that are exact where there is no noise to speak of."""
+"""Counts on the paper's data: intervals have their coverage, and with negligible noise answers are exact."""
 
 from __future__ import annotations
 

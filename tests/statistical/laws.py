@@ -1,4 +1,4 @@
-"""The law that the noise must have, the bins it is judged in, and samplers that come close without having it.
+"""The exact law of the noise, bins for goodness-of-fit tests, and samplers that are slightly wrong.
 
 Design, after Tumult Core: a test accepts at p > 10^-9 and rejects at p < 10^-9 with samples so large that the right
 sampler is refused once in 10^9 runs and a wrong one is accepted less often still. Nothing is seeded, nothing is flaky.

@@ -1,4 +1,4 @@
-"""The black-box audit: seen from outside, the loss is at most the claim and close to it.
+"""Black-box audit: the measured privacy loss is at most the claimed epsilon, and close to it.
 
 Event, fixed in advance: "noisy count >= 1", for neighbours with 0 and 1 records in a cell. At epsilon e its
 probabilities are 1 / (1 + exp(-e)) and exp(-e) / (1 + exp(-e)): their ratio is exp(e), the most that e-DP allows, so

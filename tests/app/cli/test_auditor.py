@@ -24,7 +24,7 @@ def _filled(live_server: Live) -> None:
 
 @pytest.fixture
 def exported(run: Run, tmp_path: Path) -> Path:
-    """The ledger, taken away."""
+    """An export of the ledger."""
     run(AUDITOR, "ledger", "export", "-o", tmp_path / "ledger.ndjson")
     return tmp_path / "ledger.ndjson"
 

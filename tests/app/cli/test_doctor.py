@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, says how to mend it, ends with a code, and changes nothing."""
+"""The doctor reports every fault with its repair, ends with an exit code, and changes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.server import environment
 
 
 def examined(settings: Settings, code: int) -> dict[str, tuple[str, str, str]]:
-    """What the doctor says: state, finding and advice by what each is about; the worst where there are two."""
+    """The doctor's output by subject: state, finding and advice; the worst if a subject has two."""
     done = CliRunner().invoke(main, ["doctor", "--json"], env=environment(settings))
     assert done.exit_code == code, done.output
     findings: dict[str, tuple[str, str, str]] = {}

@@ -1,4 +1,4 @@
-"""Help that teaches, quickly: every command has an example that parses, and nothing heavy is imported for it."""
+"""Help: every command has an example that parses, and showing it imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_option_says_what_it_is(path: tuple[str, ...]) -> None:
 
 
 def test_the_exit_codes_are_told() -> None:
-    """Each code of the code stands in the help."""
+    """Every exit code is in the help."""
     printed = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "100"}).output
     for code in Code:
         assert f"{int(code)}  " in printed

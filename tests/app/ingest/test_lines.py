@@ -1,4 +1,4 @@
-"""Lines: whole, in bounded blocks, each with its own length as the only judge."""
+"""Blocks have whole lines and a bounded size; a line is dropped for its own length only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_no_block_outgrows_its_size_by_more_than_a_line(body: bytes, size: int, 
 
 @given(BYTES, st.integers(1, 80))
 def test_the_first_line_is_taken_off_and_the_rest_left_as_it_was(body: bytes, size: int) -> None:
-    """None stands for a first line that is too long; nothing after it is of interest then."""
+    """None stands for a first line that is too long; then the rest does not matter."""
     line, rest = first_line(cut(body, size), max_line_bytes=LIMIT)
     first, _, after = body.partition(b"\n")
     if len(first) > LIMIT:

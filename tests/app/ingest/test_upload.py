@@ -1,4 +1,4 @@
-"""Counting an upload: one row, at most one count; refused as a whole or counted as a whole."""
+"""Counting an upload: a row adds at most one count, and an upload is counted as a whole or refused as a whole."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def body_of(media_type: MediaType, rows: list[bytes]) -> bytes:
 def test_one_line_more_changes_the_histogram_by_at_most_one(
     rows: list[bytes], line: bytes, data: st.DataObject, mode: OutOfRange, media_type: MediaType, block_bytes: int
 ) -> None:
-    """Any line, anywhere, whatever it does to the block it lands in: the L1 distance of neighbours is at most 1."""
+    """For any line at any place, whatever it does to its block: the L1 distance of the histograms is at most 1."""
     place = data.draw(st.integers(0, len(rows)))
     size = data.draw(st.integers(1, 400))
     neighbour = [*rows[:place], line, *rows[place:]]

@@ -1,4 +1,4 @@
-"""Files of the service are for its own user alone, those of an earlier version too; an open folder is warned of."""
+"""Only the service's own user can read its files, also those of an earlier version; an open folder logs a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Migrations build what the code expects, all of it or nothing, by one runner or by two, on each kind of database."""
+"""Migrations build the declared schema, atomically, by one process or two at once, on each kind of database."""
 
 from __future__ import annotations
 
