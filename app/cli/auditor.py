@@ -16,13 +16,16 @@ from app.cli.output import note, show_json, show_list
 if TYPE_CHECKING:
     from core.ledger.chain import LedgerEntry
 
-ledger = typer.Typer(no_args_is_help=True, help="Where every billionth of epsilon went.")
+ledger = typer.Typer(no_args_is_help=True, help="The ledger: every charge of epsilon, verifiable.")
 
 
 @ledger.command("list")
 def list_entries(
     dataset: Annotated[str | None, typer.Option(help="Entries of this dataset only.", show_default=False)] = None,
-    kind: Annotated[str | None, typer.Option(help="grant, charge, publish, void or close.", show_default=False)] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Entries of this kind only, such as grant, charge or publish.", show_default=False),
+    ] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
@@ -45,9 +48,11 @@ def list_entries(
 
 @ledger.command()
 def verify(
-    file: Annotated[Path | None, typer.Argument(help="An export to verify here, without the service.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="An export to verify on this machine, without the service.")
+    ] = None,
     head: Annotated[
-        str | None, typer.Option(help="A hash that was noted earlier: the ledger must hold it.", show_default=False)
+        str | None, typer.Option(help="A hash that you noted earlier; the ledger must contain it.", show_default=False)
     ] = None,
     url: Url = URL,
     key: Key = None,

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 _ASKED_PERCENT = 5  # of the rows: if more would be dropped or clipped, the curator is asked
 
 DatasetOption = Annotated[
-    str | None, typer.Option(help="The dataset; else the schema's name, else the file's.", show_default=False)
+    str | None, typer.Option(help="The dataset; by default the schema's name, else the file's.", show_default=False)
 ]
 MediaOption = Annotated[
-    str | None, typer.Option(help="What the file is, where its name does not tell: text/csv, …", show_default=False)
+    str | None,
+    typer.Option(help="The file's media type, if its name does not show it: text/csv, …", show_default=False),
 ]
 
 

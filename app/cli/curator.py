@@ -15,7 +15,7 @@ from app.cli.schema import AttributeOption, SchemaOption, find_schema
 if TYPE_CHECKING:
     from rugnik.objects import Dataset
 
-datasets = typer.Typer(no_args_is_help=True, help="Populations, their bounds, budgets and releases.")
+datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
 Dataset_ = Annotated[str, typer.Argument(metavar="DATASET", help="The dataset's name.", show_default=False)]
 EpsilonOption = Annotated[str | None, typer.Option(help="How much epsilon to spend, such as 0.5.", show_default=False)]
@@ -26,7 +26,7 @@ Declared = Annotated[
 ]
 Estimate = Annotated[
     str | None,
-    typer.Option(help="The share of epsilon that buys a noisy number of rows; 0.05 without it.", show_default=False),
+    typer.Option(help="The share of epsilon for a noisy number of rows.", show_default="0.05"),
 ]
 Rule = Annotated[str | None, typer.Option(help="How the grid is chosen: rugnik or eugkm.", show_default="rugnik")]
 OutOfRange = Annotated[str | None, typer.Option(help="Rows out of bounds: clip or drop.", show_default="clip")]
@@ -84,16 +84,20 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
 
 @datasets.command()
 def new(
-    name: Annotated[str | None, typer.Argument(help="A name, taken for ever; or the schema's.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Its name, which is never free again; by default the schema's.")
+    ] = None,
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
-    budget: Annotated[str | None, typer.Option(help="The most epsilon it may ever lose.", show_default=False)] = None,
-    description: Annotated[str | None, typer.Option(help="A line about it.", show_default=False)] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="The most epsilon that may ever be spent on it.", show_default=False)
+    ] = None,
+    description: Annotated[str | None, typer.Option(help="A sentence about it.", show_default=False)] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register a population: public bounds, and the most epsilon it may ever lose.
+    """Register a dataset: its public bounds, and its budget, the most epsilon that may ever be spent on it.
 
     \b
     Example:
@@ -138,8 +142,8 @@ def close(
 @datasets.command()
 def grant(
     dataset: Dataset_,
-    epsilon: Annotated[str, typer.Argument(help="How much more, such as 0.5.", show_default=False)],
-    reason: Annotated[str, typer.Option(help="Why; it stands in the ledger.", show_default=False)],
+    epsilon: Annotated[str, typer.Argument(help="How much epsilon to add, such as 0.5.", show_default=False)],
+    reason: Annotated[str, typer.Option(help="Why; the ledger records it.", show_default=False)],
     url: Url = URL,
     key: Key = None,
 ) -> None:

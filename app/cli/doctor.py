@@ -195,7 +195,9 @@ def _witness(settings: Settings, database: Database) -> Finding:
     if not os.access(path if path.exists() else _existing(path), os.W_OK):
         return Finding("witness", BAD, f"{path} cannot be written to", "let this user write it, and its folder")
     if path.resolve().parent == database.folder:
-        return Finding("witness", DOUBTFUL, "lies beside the database", "set RUGNIK_WITNESS to another disk")
+        return Finding(
+            "witness", DOUBTFUL, "is in the same folder as the database", "set RUGNIK_WITNESS to another disk"
+        )
     if seen == EMPTY and current != EMPTY:
         return Finding("witness", DOUBTFUL, f"{path} is missing", "the next start writes it; was it lost?")
     return Finding("witness", GOOD, f"agrees with the ledger at entry {seen.seq}")

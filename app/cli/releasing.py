@@ -30,7 +30,7 @@ def release(
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
     budget: Annotated[
-        str | None, typer.Option(help="For a dataset that is registered now: its budget.", show_default=False)
+        str | None, typer.Option(help="The budget, if the dataset is not registered yet.", show_default=False)
     ] = None,
     use: Use = None,
     declared: Declared = None,
@@ -38,25 +38,25 @@ def release(
     rule: Rule = None,
     out_of_range: OutOfRange = None,
     media_type: MediaOption = None,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress on the way.")] = False,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the upload.")] = False,
     checked: Annotated[
-        bool, typer.Option("--check/--no-check", help="Read the file here before epsilon is spent.")
+        bool, typer.Option("--check/--no-check", help="Read the file on this machine before epsilon is spent.")
     ] = True,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask, even if many rows would be lost.")] = False,
     order: Annotated[
-        str | None, typer.Option(help="Upload to this order, which is paid for already.", show_default=False)
+        str | None, typer.Option(help="Upload to this order, which is already paid for.", show_default=False)
     ] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a file: register the dataset if it is missing, order, upload, done. Epsilon is spent.
+    """Publish a file: register the dataset if it is missing, order, upload. This spends epsilon.
 
-    The dataset must exist, or its public bounds and budget be given: by -a
-    and --budget, or by a JSON schema beside the file. The file is read here
-    first: where many rows would be dropped or clipped you are asked, and where
-    none would be kept nothing is spent. The service itself never decides by
-    rows; a script that must not either gives --no-check.
+    The dataset must exist, or you give its public bounds and budget: with -a
+    and --budget, or in a JSON schema beside the file. The file is first read on
+    this machine. If many rows would be dropped or clipped, you are asked; if no
+    row would be kept, nothing is spent. The service itself never decides by
+    rows; use --no-check in a script that must not do so either.
 
     \b
     Example:
