@@ -24,7 +24,7 @@ from bench.report import publish
 
 
 def main() -> None:
-    """Everything, one after the other: timings share the machine with nothing of ours."""
+    """Run all benchmarks, one after the other, so that they do not disturb each other's timings."""
     modules = (
         noise,
         kmeans,

@@ -1,4 +1,4 @@
-"""Stage 2 beside its limits: a cached answer beside a bare route, cold counts, and clusters beside scikit-learn.
+"""Speed of stage 2: a cached answer beside a bare route, counts without a cache, and clusters beside scikit-learn.
 
 `python -m bench.answers`. The targets: a cached answer reaches 0.7 of the requests per second of a FastAPI route that
 does nothing but return the same bytes; a count on 10^6 cells takes under 2 ms and 10,000 boxes under 100 ms once the
@@ -57,7 +57,7 @@ uvicorn.run(app, port=int(sys.argv[1]), access_log=False, log_level="error")
 
 
 def synopsis(cells_per_axis: int, seed: int = 0) -> Synopsis:
-    """Two attributes with some clusters and noise."""
+    """A synopsis of two attributes with clusters and noise."""
     rng = np.random.default_rng(seed)
     grid = Grid.uniform(cells_per_axis, 2)
     centres, cells = rng.uniform(-0.8, 0.8, (8, 2)), grid.centres()
@@ -92,7 +92,7 @@ async def _requests(port: int, head: bytes, until: float) -> int:
 
 
 def requests_per_second(port: int, path: str, headers: dict[str, str]) -> float:
-    """As many requests as CONNECTIONS clients make one after the other."""
+    """Requests per second of CONNECTIONS clients that each send one request after the other."""
     lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
     head = ("\r\n".join(lines) + "\r\n\r\n").encode()
 
@@ -155,17 +155,18 @@ def counts() -> list[list[str]]:
     lows = rng.uniform(0, 60, 10_000)
     boxes = [[f"x:{low}..{low + 30}", f"y:{low / 2}..{low}"] for low in lows.tolist()]
     singles = iter([((Range("x", low, low + 30),),) for low in lows.tolist()])
-    one = compare({"one": lambda: count_boxes(table, next(singles), level=0.95, simultaneous=False)}, repeats=50)["one"]
+    one_box = {"one": lambda: count_boxes(table, next(singles), level=0.95, simultaneous=False)}
+    single = compare(one_box, repeats=50)["one"]
     asked = ask_counts(CountsBody(boxes=boxes, level=0.95, simultaneous=True))
     many = compare({"many": lambda: asked.answer(prepared, carry_on)}, repeats=5)["many"]
     return [
-        ["one cold count, 10^6 cells", f"{1000 * one:.2f} ms", "2 ms", f"{one / 0.002:.2f}"],
+        ["one cold count, 10^6 cells", f"{1000 * single:.2f} ms", "2 ms", f"{single / 0.002:.2f}"],
         ["10,000 boxes, 10^6 cells", f"{1000 * many:.0f} ms", "100 ms", f"{many / 0.1:.2f}"],
     ]
 
 
 def clusters(cells_per_axis: int, k: int, method: Method) -> list[str]:
-    """Cold clusters with everything an answer holds beside KMeans alone."""
+    """A row of the table: a whole clusters answer without a cache, beside KMeans alone."""
     asked = synopsis(cells_per_axis)
     cells, weights = asked.grid.centres(), np.maximum(asked.counts, 0)
     seeds = iter(range(1000))
@@ -178,12 +179,12 @@ def clusters(cells_per_axis: int, k: int, method: Method) -> list[str]:
             repeats=7,
         )
     ours, theirs = taken["ours"], taken["theirs"]
-    what = f"clusters, {method}, k = {k}, {asked.grid.cell_count:,} cells"
-    return [what, f"{1000 * ours:.1f} ms", f"{1000 * theirs:.1f} ms", f"{ours / theirs:.2f}"]
+    label = f"clusters, {method}, k = {k}, {asked.grid.cell_count:,} cells"
+    return [label, f"{1000 * ours:.1f} ms", f"{1000 * theirs:.1f} ms", f"{ours / theirs:.2f}"]
 
 
 def run() -> list[Section]:
-    """All of stage 2 in one table."""
+    """The section of the report."""
     ours, limit = cached_answer()
     rows = [["cached answer", f"{ours:,.0f} requests/s", f"{limit:,.0f} requests/s", f"{ours / limit:.2f}"]]
     rows += [*counts(), clusters(20, 8, Method.PROJECTED)]

@@ -1,4 +1,4 @@
-"""Counting rows per cell: core.histogram beside np.histogramdd, and where bincount gives way to np.add.at.
+"""Counting rows per cell: core.histogram beside np.histogramdd, and the batch size from which bincount is fastest.
 
 `python -m bench.counting`. Counts.add has two ways to count a batch: bincount, which clears and adds a whole grid, and
 np.add.at, which touches only the cells that rows fall into but takes longer for each row. The second table measures
@@ -27,7 +27,7 @@ REPEATS = 5
 
 
 def uniform_records(rows: int) -> Records:
-    """Rows spread over the whole domain: the order that caches like least."""
+    """Rows spread over the whole domain: the worst order for the processor's caches."""
     rng = np.random.default_rng(1)
     return Records(rng.integers(0, 2**32, (rows, DIMENSIONS), dtype=np.uint32))
 
@@ -90,7 +90,7 @@ def _by_bincount(totals: NDArray[np.int64], indices: NDArray[np.int64]) -> None:
 
 
 def crossover(ratios: dict[int, float]) -> float:
-    """The rows at which the ratio passes 1, between the last batch where add.at wins and the next; 0 if it never."""
+    """The number of rows where the ratio passes 1; 0 if it never does."""
     n = np.array(list(ratios))
     value = np.log(list(ratios.values()))
     below = np.flatnonzero(value < 0)

@@ -1,4 +1,4 @@
-"""How often the intervals of cluster centres hold, on data of the model's kind and on others; and those of moments.
+"""Coverage of the intervals of cluster centres, on data that fit the model and on others, and of moments.
 
 `python -m bench.coverage [--draws 20]`.
 
@@ -47,7 +47,7 @@ EPSILONS = ("0.1", "0.3", "1")
 
 
 class World(NamedTuple):
-    """Rows by a name, and the number of clusters asked of them."""
+    """A dataset by name, and the number of clusters to ask for."""
 
     name: str
     on_model: bool
@@ -55,7 +55,7 @@ class World(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """What held in one release: shares of coordinates, boxes and sizes; noise expected and found; median width."""
+    """Of one release: shares of intervals that hold, by target; noise as stated and as it is; median width."""
 
     gridded: float
     rows: float
@@ -82,8 +82,8 @@ WORLDS = (
 
 
 def rows_of(world: World, seed: int) -> Floats:
-    """The rows of a world; real ones are always the same."""
-    real = [one.points for one in real_sets() if one.name == world.name]
+    """The rows of a world: drawn from the seed, or a real dataset, which is always the same."""
+    real = [dataset.points for dataset in real_sets() if dataset.name == world.name]
     if real:
         return real[0]
     if world.name.startswith("packed"):
@@ -109,7 +109,7 @@ def _drawn(world: World, rng: np.random.Generator, n: int) -> Floats:
 
 
 def holds(interval: Interval, truth: float) -> bool:
-    """Whether it does, rounding aside."""
+    """Whether the interval contains the value, up to rounding."""
     return interval.low - 1e-9 <= truth <= interval.high + 1e-9
 
 
@@ -122,9 +122,9 @@ def measure(task: tuple[World, str, int]) -> Hits:
     return judge(synopsis, points, find_clusters(synopsis, world.K, level=LEVEL, seed=seed))
 
 
-def judge(synopsis: Synopsis, points: Floats, found: Clusters) -> Hits:
-    """The answer beside the rows, whose bounds are -1 and 1."""
-    centres = np.array([cluster.centre for cluster in found.clusters])
+def judge(synopsis: Synopsis, points: Floats, clustering: Clusters) -> Hits:
+    """Compare an answer with the rows, which are within [-1, 1]^d."""
+    centres = np.array([cluster.centre for cluster in clustering.clusters])
     k, cells = len(centres), synopsis.grid.centres()
     counts = count(take_in(points, synopsis.domain, OutOfRange.CLIP).records, synopsis.grid).cells
     labels = labels_of(cells, centres)
@@ -132,23 +132,23 @@ def judge(synopsis: Synopsis, points: Floats, found: Clusters) -> Hits:
     floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))
     own = nearest(points, centres[None])[0][0]
     rows = _means(points, np.ones(len(points)), own, centres)
-    intervals = [cluster.centre_intervals for cluster in found.clusters]
-    regions = [cluster.region for cluster in found.clusters]
+    intervals = [cluster.centre_intervals for cluster in clustering.clusters]
+    regions = [cluster.region for cluster in clustering.clusters]
     return Hits(
         gridded=float(_held(intervals, _means(cells, counts, labels, centres)).mean()),
         rows=float(_held(intervals, rows).mean()),
         lloyd=float(_held(intervals, lloyd(points, np.ones(len(points)), centres[None])[0]).mean()),
         box=float(_held(regions, rows).all(axis=1).mean()),
-        size=float(np.mean([holds(c.size_interval, sizes[i]) for i, c in enumerate(found.clusters)])),
-        noise_said=float(np.mean([c.noise_probability or 0.0 for c in found.clusters])),
+        size=float(np.mean([holds(c.size_interval, sizes[i]) for i, c in enumerate(clustering.clusters)])),
+        noise_said=float(np.mean([c.noise_probability or 0.0 for c in clustering.clusters])),
         noise_found=float((sizes < floor).mean()),
-        width=float(np.median([one.high - one.low for several in intervals for one in several])),
+        width=float(np.median([interval.high - interval.low for several in intervals for interval in several])),
     )
 
 
 def _held(intervals: Sequence[Sequence[Interval]], truth: Floats) -> NDArray[np.bool_]:
     return np.array(
-        [[holds(one, t) for one, t in zip(*pair, strict=True)] for pair in zip(intervals, truth, strict=True)]
+        [[holds(interval, t) for interval, t in zip(*pair, strict=True)] for pair in zip(intervals, truth, strict=True)]
     )
 
 
@@ -184,15 +184,16 @@ def moment_misses(task: tuple[Tied, int]) -> NDArray[np.int64]:
     return np.array([_missed(moments(exact, level=level), moments(release, level=level)) for level in LEVELS])
 
 
-def _missed(truth: Moments, found: Moments) -> list[int]:
+def _missed(truth: Moments, released: Moments) -> list[int]:
     def parts(of: Moments) -> list[Estimate]:
-        one, pair = of.attributes[1], of.pairs[0]
-        return [of.size, one.mean, one.variance, pair.covariance, pair.correlation]
+        attribute, pair = of.attributes[1], of.pairs[0]
+        return [of.size, attribute.mean, attribute.variance, pair.covariance, pair.correlation]
 
     missed = [
-        int(not holds(one.interval, other.value or 0.0)) for one, other in zip(parts(found), parts(truth), strict=True)
+        int(not holds(ours.interval, other.value or 0.0))
+        for ours, other in zip(parts(released), parts(truth), strict=True)
     ]
-    given = int(found.pairs[0].correlation.value is not None)
+    given = int(released.pairs[0].correlation.value is not None)
     return [*missed, given, given * missed[-1]]
 
 
@@ -217,15 +218,15 @@ def moments_section(releases: int, pool: PoolOf) -> Section:
 
 
 def run(draws: int = 20, processes: int | None = None) -> list[Section]:
-    """Coverage of every world at every epsilon; data and noise are drawn anew each time."""
+    """Coverage of every world at every epsilon, with new data and new noise for each release."""
     tasks = [(world, epsilon, seed) for world in WORLDS for epsilon in EPSILONS for seed in range(draws)]
     with Pool(processes or os.cpu_count()) as pool:
         about_moments = moments_section(100 * draws, pool)
-        found = list(track(pool.imap(measure, tasks, chunksize=4), "coverage of centres", total=len(tasks)))
+        hits = list(track(pool.imap(measure, tasks, chunksize=4), "coverage of centres", total=len(tasks)))
     rows = []
     for start in range(0, len(tasks), draws):
         world, epsilon, _seed = tasks[start]
-        each = np.array(found[start : start + draws])
+        each = np.array(hits[start : start + draws])
         mean, error = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(draws)
         shares = [f"{100 * mean[i]:.1f} ± {100 * error[i]:.1f}" for i in range(5)]
         kind = "model" if world.on_model else "other"
@@ -239,7 +240,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Coverage of the intervals of cluster centres.")
     parser.add_argument("--draws", type=int, default=20, help="releases for each line")
-    parser.add_argument("--processes", type=int, default=None, help="at once; all cores unless told")
+    parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
     options = parser.parse_args()
     publish(run(options.draws, options.processes), "coverage")
 

@@ -1,7 +1,7 @@
 """`python -m bench.dashboard`: first paint and weight of every page, with 100,000 ledger entries and 10^6 cells.
 
 A real Chromium on loopback, each page in a window with an empty cache. Plotly's own file (1.4 MB compressed) is weighed
-apart: it comes once, and a browser keeps it for ever.
+separately: a browser loads it once and keeps it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BYTES = """[...performance.getEntriesByType('navigation'), ...performance.getEn
 
 
 def settled(page: Page) -> float:
-    """Milliseconds from the start of the navigation until its charts stand."""
+    """Milliseconds from the start of the navigation until the charts are drawn."""
     for chart in page.locator(".chart").all():
         chart.locator(".main-svg").first.wait_for(state="attached")
     return float(page.evaluate("performance.now()"))

@@ -1,9 +1,9 @@
-"""Clustering in four and more dimensions: the service's own method beside diffprivlib's KMeans and no privacy.
+"""Clustering in four and more dimensions: the service's default method beside diffprivlib's KMeans and no privacy.
 
 `python -m bench.dimensions`. The paper's generator (bench/published.py) with 100,000 rows and K = 8; the WCSS of the
 rows themselves, over that of scikit-learn's KMeans on the rows (best of ten starts).
-The rows only judge: every centre was chosen from a released synopsis. diffprivlib needs an older scikit-learn, so it
-gets an environment of its own below bench/out, made on the first run.
+The rows are used for scoring only: every centre was chosen from a released synopsis. diffprivlib needs an older
+scikit-learn, so it has its own environment below bench/out, which the first run creates.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def wcss(rows: Floats, centres: Floats) -> float:
-    """The rows' own sum of squares: what no release sees."""
+    """Within-cluster sum of squares of the rows. It uses private rows, so it is for scoring only."""
     return float(nearest(rows, centres[None])[1].sum())
 
 
@@ -83,18 +83,18 @@ def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
 
 
 def our_wcss(rows: Floats, synopsis: Synopsis) -> float:
-    """By the service's default method."""
-    found = find_clusters(synopsis, CLUSTERS, level=0.95, seed=0)
-    return wcss(rows, np.array([cluster.centre for cluster in found.clusters]))
+    """WCSS of the service's default method."""
+    clustering = find_clusters(synopsis, CLUSTERS, level=0.95, seed=0)
+    return wcss(rows, np.array([cluster.centre for cluster in clustering.clusters]))
 
 
 def best_known(rows: Floats, seed: int) -> float:
-    """scikit-learn on the rows themselves."""
+    """WCSS of scikit-learn's KMeans on the rows, without privacy."""
     return float(KMeans(CLUSTERS, n_init=10, random_state=seed).fit(rows).inertia_)
 
 
 def peer_python() -> Path:
-    """The interpreter of the peer's environment, made when it is missing."""
+    """The Python interpreter of diffprivlib's environment, which is created if it is missing."""
     folder = OUT / "diffprivlib"
     python = folder / "bin" / "python"
     if not (folder / "ready").exists():
@@ -183,7 +183,7 @@ def run() -> list[Section]:
 
 
 def _rows_of(kind: str, d: int, rng: np.random.Generator) -> Floats:
-    """Rows around eight places that are no normal clouds."""
+    """Rows around eight centres that are not normally distributed."""
     middles = rng.uniform(-0.7, 0.7, (CLUSTERS, d))
     label = rng.integers(CLUSTERS, size=ROWS)
     match kind:
@@ -215,7 +215,7 @@ def _step_on(kind: str, d: int, epsilon: str) -> float:
 
 
 def other_kinds() -> Section:
-    """What the step within cells does to rows that it takes for normal, and that are not."""
+    """The effect of placing centres within cells on rows that are not normal, although the method assumes it."""
     kinds = ("boxes", "skewed", "heavy tails", "correlated", "of different widths")
     cases = [(epsilon, d) for epsilon in EPSILONS for d in DIMENSIONS]
     rows = [
@@ -239,20 +239,21 @@ def _vast() -> str:
     plan = Plan(order=order, size=n, wanted=m, grid=grid, threshold=threshold)
     counts = OccupiedCounts(grid)
     counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
-    found: list[Synopsis] = []
+    synopses: list[Synopsis] = []
 
     def publish_it() -> None:
-        found.append(
+        synopses.append(
             release(
                 counts, plan, NoiseSource(), domain=domain, out_of_range=OutOfRange.CLIP, dataset="b", release_id="b"
             )
         )
 
     seconds = cpu_seconds(publish_it)
-    ratio = our_wcss(rows, found[0]) / wcss(rows, middles)
+    ratio = our_wcss(rows, synopses[0]) / wcss(rows, middles)
     return (
-        f"A grid of {grid.cell_count:,} cells (d = {d}) is released in {seconds:.2f} s: {len(found[0].counts):,} cells "
-        f"reach the threshold of {threshold}; WCSS {ratio:.3f} of that of the true centres."
+        f"A grid of {grid.cell_count:,} cells (d = {d}) is released in {seconds:.2f} s: "
+        f"{len(synopses[0].counts):,} cells reach the threshold of {threshold}; "
+        f"WCSS {ratio:.3f} of that of the true centres."
     )
 
 

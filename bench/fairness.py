@@ -1,6 +1,6 @@
 """One caller's load beside another caller's latency: `python -m bench.fairness`, against a server on loopback.
 
-An analyst asks for counts, each another one, first alone and then while somebody else loads the service: with many
+An analyst asks for counts, each a different one, first alone and then while another key loads the service: with many
 expensive clusterings at once, with many streams of rows, and with clusterings whose clients have gone away. Ratios are
 of one run on one machine.
 """
@@ -65,7 +65,7 @@ async def _load(url: str, path: str, keys: list[str], over: Event, statuses: lis
 
 @contextmanager
 def loaded(url: str, path: str, keys: list[str]) -> Iterator[list[str]]:
-    """The load while the block runs; the statuses that it got."""
+    """Run the load during the block; yields the list of its status codes."""
     over, statuses = Event(), []  # type: tuple[Event, list[str]]
     thread = Thread(target=lambda: asyncio.run(_load(url, path, keys, over, statuses)))
     thread.start()
@@ -78,27 +78,27 @@ def loaded(url: str, path: str, keys: list[str]) -> Iterator[list[str]]:
 
 
 def latencies(client: httpx.Client, path: str) -> list[float]:
-    """Milliseconds of each request made one after the other, for some seconds and at least once."""
-    found: list[float] = []
+    """Milliseconds of each request, sent one after the other for SECONDS, at least one."""
+    milliseconds: list[float] = []
     until = time.perf_counter() + SECONDS
     while time.perf_counter() < until:
         started = time.perf_counter()
-        with suppress(httpx.TimeoutException):  # the time given up after is a lower bound
+        with suppress(httpx.TimeoutException):  # the time until the timeout is a lower bound
             client.get(path.format(next(_numbers) / 1e6), timeout=PATIENCE).raise_for_status()
-        found.append(1000 * (time.perf_counter() - started))
+        milliseconds.append(1000 * (time.perf_counter() - started))
         time.sleep(0.02)
-    return found
+    return milliseconds
 
 
-def _row(name: str, found: list[float], idle: list[float], statuses: list[str]) -> list[str]:
-    middle = statistics.median(found)
+def _row(name: str, milliseconds: list[float], idle: list[float], statuses: list[str]) -> list[str]:
+    middle = statistics.median(milliseconds)
     answered = f"{statuses.count('200')} answered, {statuses.count('429')} refused" if statuses else ""
     ratio = middle / statistics.median(idle)
     return [
         name,
         f"{middle:.0f} ms",
-        f"{np.percentile(found, 90):.0f} ms",
-        f"{max(found):.0f} ms",
+        f"{np.percentile(milliseconds, 90):.0f} ms",
+        f"{max(milliseconds):.0f} ms",
         f"{ratio:.1f}",
         answered,
     ]
@@ -131,19 +131,19 @@ def _measured(url: str, admin_key: str, process: psutil.Process) -> list[list[st
         rows.append(_row("count, alone", idle, idle, []))
         for connections in (8, 64):
             with loaded(url, clusters, [keys[1]] * connections) as statuses:
-                found = latencies(client, ask)
-            rows.append(_row(f"count, beside {connections} clusterings of another key", found, idle, statuses))
+                milliseconds = latencies(client, ask)
+            rows.append(_row(f"count, beside {connections} clusterings of another key", milliseconds, idle, statuses))
             _idle(process)
         before = process.memory_info().rss
         health = latencies(client, "/healthz?{}")
         streaming = [key for key in keys[2:] for _ in range(STREAMS_EACH)][:STREAMS]
         with loaded(url, f"/v1/releases/{release}/rows?count={ROWS}&format=csv&seed={{}}", streaming) as statuses:
-            found = latencies(client, "/healthz?{}")
+            milliseconds = latencies(client, "/healthz?{}")
             during = process.memory_info().rss
         _idle(process)
         after = process.memory_info().rss
         name = f"/healthz, beside {STREAMS} streams of {ROWS:,} rows"
-        rows.append(_row(name, found, health, statuses))
+        rows.append(_row(name, milliseconds, health, statuses))
         memory = " -> ".join(f"{size / 2**20:.0f}" for size in (before, during, after))
         rows[-1][-1] += f"; memory before, during and after: {memory} MB"
         rows.append(
@@ -175,7 +175,7 @@ def _wasted(url: str, path: str, keys: list[str], process: psutil.Process) -> fl
 
 
 def run() -> list[Section]:
-    """Everything in one table."""
+    """The section of the report."""
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (url, admin_key, process):
         rows = _measured(url, admin_key, process)
     section = Section(

@@ -64,14 +64,14 @@ def noisy_grid(grid: Grid, seed: int) -> tuple[Floats, Floats]:
 
 
 def contest(grid: Grid) -> Comparison:
-    """Both on every seed, one after the other."""
+    """Run both on every seed, one after the other."""
     ratios, ours_seconds, theirs_seconds = [], 0.0, 0.0
     for seed in SEEDS:
         points, weights = noisy_grid(grid, seed)
-        found: list[float] = []
+        inertias: list[float] = []
         peer = KMeans(CLUSTERS, n_init=10, random_state=seed)
 
-        def ours(p: Floats = points, w: Floats = weights, s: int = seed, to: list[float] = found) -> None:
+        def ours(p: Floats = points, w: Floats = weights, s: int = seed, to: list[float] = inertias) -> None:
             to.append(kmeans(p, w, CLUSTERS, restarts=RESTARTS, rng=seeded(s)).inertia)
 
         def theirs(p: Floats = points, w: Floats = weights, peer: KMeans = peer) -> None:
@@ -79,7 +79,7 @@ def contest(grid: Grid) -> Comparison:
 
         ours_seconds += cpu_seconds(ours)
         theirs_seconds += cpu_seconds(theirs)
-        ratios.append(found[0] / peer.inertia_)
+        ratios.append(inertias[0] / peer.inertia_)
     error = float(np.std(ratios, ddof=1) / np.sqrt(len(ratios)))
     per_run = 1000 / len(SEEDS)
     return Comparison(grid, float(np.mean(ratios)), error, ours_seconds * per_run, theirs_seconds * per_run)

@@ -4,10 +4,10 @@
 of each dataset in each of the 108 cells with the service's discrete noise, clustered by core.clustering.methods:
 
 - `lloyd`, `projected`, `posterior`: N declared, as in the paper; the three methods of `clusters?method=…`.
-- `bought`: `posterior` with N bought at 5 % of epsilon, on every fourth dataset. The printed row knew N for nothing.
+- `bought`: `posterior` with N bought at 5 % of epsilon, on every fourth dataset. The printed row knew N at no cost.
 
-None of them sees the private points, which only score. The printed row chose among its runs by them, so a ratio below 1
-is a lower WCSS than a choice that no epsilon had paid for.
+None of them sees the private points, which are used for scoring only. The printed row chose its best run by the private
+points, which no epsilon had paid for. A ratio below 1 is a lower WCSS than even that choice gave.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from core.randomness import seeded
 ROWS = ("lloyd", "projected", "posterior", "bought")
 _BOUGHT_EVERY = 4
 _BOOTSTRAPS = 2000
-Found = dict[tuple[Cell, int, str], float]  # average WCSS by cell, seed and row; "none" is without privacy
+Measured = dict[tuple[Cell, int, str], float]  # average WCSS by cell, seed and row; "none" is without privacy
 
 
 def measure(task: tuple[Cell, int]) -> list[tuple[Cell, int, str, float]]:
-    """One dataset in one cell under every row; the same numbers whatever the company."""
+    """The WCSS of one dataset in one cell for every row. No number depends on which others are measured."""
     cell, seed = task
     K = cell.setting.K
     points = dataset(cell.setting, seed)
     bare = kmeans(points, np.ones(len(points)), K, restarts=20, rng=seeded(seed)).inertia / K
-    found = [(cell, seed, "none", bare)]
+    measured = [(cell, seed, "none", bare)]
     for row in ROWS:
         if row == "bought" and seed % _BOUGHT_EVERY:
             continue
-        found.append((cell, seed, row, wcss(cell, points, row, seed)))
-    return found
+        measured.append((cell, seed, row, wcss(cell, points, row, seed)))
+    return measured
 
 
 def wcss(cell: Cell, points: Floats, row: str, seed: int) -> float:
@@ -68,36 +68,36 @@ def selected(cells: str) -> list[Cell]:
     return [e for e in entries if e.setting.N == 50 * e.setting.K and e.epsilon in {0.1, 0.4, 1.0}]
 
 
-def simulate(cells: Sequence[Cell], seeds: Sequence[int], processes: int, out: Path) -> Found:
-    """Every cell on every dataset, dataset by dataset; each result is on disk as soon as it is there."""
+def simulate(cells: Sequence[Cell], seeds: Sequence[int], processes: int, out: Path) -> Measured:
+    """Every cell on every dataset, dataset by dataset; each result is written to disk immediately."""
     tasks = [(cell, seed) for seed in seeds for cell in cells]
-    found: Found = {}
+    measured: Measured = {}
     out.mkdir(parents=True, exist_ok=True)
     with Pool(processes) as pool, (out / "methods.csv").open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
         lines.writerow(["K", "N", "d", "epsilon", "seed", "row", "wcss"])
-        for some in track(pool.imap(measure, tasks, chunksize=4), "clusters in the paper's table", total=len(tasks)):
-            for cell, seed, row, value in some:
-                found[cell, seed, row] = value
+        for batch in track(pool.imap(measure, tasks, chunksize=4), "clusters in the paper's table", total=len(tasks)):
+            for cell, seed, row, value in batch:
+                measured[cell, seed, row] = value
                 lines.writerow([*cell.setting, cell.epsilon, seed, row, f"{value:.6g}"])
             file.flush()
-    return found
+    return measured
 
 
-def ratios(found: Found, row: str, against: str = "printed") -> tuple[list[Cell], Floats]:
+def ratios(measured: Measured, row: str, against: str = "printed") -> tuple[list[Cell], Floats]:
     """(cells, datasets) WCSS of a row over the printed value, or over that without privacy on the same datasets."""
-    cells = list(dict.fromkeys(cell for cell, _seed, name in found if name == row))
-    seeds = sorted({seed for _cell, seed, name in found if name == row})
-    values = np.array([[found[cell, seed, row] for seed in seeds] for cell in cells])
+    cells = list(dict.fromkeys(cell for cell, _seed, name in measured if name == row))
+    seeds = sorted({seed for _cell, seed, name in measured if name == row})
+    values = np.array([[measured[cell, seed, row] for seed in seeds] for cell in cells])
     if against == "printed":
         return cells, values / np.array([[printed()[0][cell]] for cell in cells])
-    bare = np.array([[found[cell, seed, "none"] for seed in seeds] for cell in cells])
+    bare = np.array([[measured[cell, seed, "none"] for seed in seeds] for cell in cells])
     return cells, values / bare.mean(axis=1, keepdims=True)
 
 
-def summary(found: Found, plot: str) -> Section:
+def summary(measured: Measured, plot: str) -> Section:
     """Median over cells with its error, range, cells won, and the cost of privacy at epsilon 1."""
-    rows = [list(_line(found, row)) for row in ROWS]
+    rows = [list(_line(measured, row)) for row in ROWS]
     remarks = [
         "Measured / printed WCSS. s.e.: of the median, by drawing datasets anew (one draw serves all cells); of an "
         "entry, its standard deviation between datasets over the root of their number.",
@@ -108,22 +108,22 @@ def summary(found: Found, plot: str) -> Section:
     return Section("The service's clusterings in the paper's table", remarks, header, rows, plot)
 
 
-def _line(found: Found, row: str) -> Iterator[str]:
-    cells, each = ratios(found, row)
+def _line(measured: Measured, row: str) -> Iterator[str]:
+    cells, each = ratios(measured, row)
     means, errors = each.mean(axis=1), each.std(axis=1, ddof=1) / np.sqrt(each.shape[1])
     rng = np.random.default_rng(0)
     drawn = rng.integers(each.shape[1], size=(_BOOTSTRAPS, each.shape[1]))
-    spread = np.std([np.median(each[:, one].mean(axis=1)) for one in drawn])
+    spread = np.std([np.median(each[:, resample].mean(axis=1)) for resample in drawn])
     most = [i for i, cell in enumerate(cells) if cell.epsilon == 1.0]
-    bare = ratios(found, row, "none")[1].mean(axis=1)[most]
+    bare = ratios(measured, row, "none")[1].mean(axis=1)[most]
     yield from (row, str(each.shape[1]), f"{np.median(means):.3f} ± {spread:.3f}")
     yield from (f"{means.min():.3f} … {means.max():.3f}", f"{(means < 1).sum()} of {len(means)}")
     yield from (str(int((means - errors > 1).sum())), f"{np.median(bare):.3f}")
 
 
-def detail(found: Found, row: str) -> Section:
+def detail(measured: Measured, row: str) -> Section:
     """Measured / printed with its standard error, one line for each setting."""
-    cells, each = ratios(found, row)
+    cells, each = ratios(measured, row)
     means, errors = each.mean(axis=1), each.std(axis=1, ddof=1) / np.sqrt(each.shape[1])
     texts = {cell: f"{m:.3f} ± {e:.3f}" for cell, m, e in zip(cells, means, errors, strict=True)}
     epsilons = sorted({cell.epsilon for cell in cells})
@@ -132,11 +132,11 @@ def detail(found: Found, row: str) -> Section:
     return Section(f"`{row}`: measured / printed", [], ["K", "N", "d", *(f"eps {e:g}" for e in epsilons)], rows)
 
 
-def _plot(found: Found, out: Path) -> str:
+def _plot(measured: Measured, out: Path) -> str:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     panels = figure.subplots(1, len(ROWS), sharey=True)
     for panel, row in zip(panels, ROWS, strict=True):
-        cells, each = ratios(found, row)
+        cells, each = ratios(measured, row)
         for shift, K in enumerate((2, 4, 8)):
             chosen = [i for i, cell in enumerate(cells) if cell.setting.K == K]
             places = [cells[i].epsilon * 1.06 ** (shift - 1) for i in chosen]
@@ -150,8 +150,8 @@ def _plot(found: Found, out: Path) -> str:
 
 def run(cells: str = "all", datasets: int = len(SEEDS), processes: int | None = None, out: Path = OUT) -> list[Section]:
     """The summary, then every entry of `posterior` and `bought`."""
-    found = simulate(selected(cells), SEEDS[:datasets], processes or os.cpu_count() or 1, out)
-    return [summary(found, _plot(found, out)), detail(found, "posterior"), detail(found, "bought")]
+    measured = simulate(selected(cells), SEEDS[:datasets], processes or os.cpu_count() or 1, out)
+    return [summary(measured, _plot(measured, out)), detail(measured, "posterior"), detail(measured, "bought")]
 
 
 def main() -> None:
@@ -159,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The service's clusterings in the paper's WCSS table.")
     parser.add_argument("--cells", choices=("quick", "all"), default="all", help="18 cells, or all 108")
     parser.add_argument("--datasets", type=int, default=len(SEEDS), help="how many of the paper's 50 datasets")
-    parser.add_argument("--processes", type=int, default=None, help="at once; all cores unless told")
+    parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the tables and the plot")
     options = parser.parse_args()
     publish(run(options.cells, options.datasets, options.processes, options.out), "methods", out=options.out)

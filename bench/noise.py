@@ -49,7 +49,7 @@ def nanoseconds_per_draw(epsilon: Epsilon) -> dict[str, float]:
 
 
 def memory(epsilon: Epsilon) -> tuple[float, float]:
-    """Bytes per cell and megabytes whatever the cells: slope and intercept of the peak over two sizes."""
+    """Memory as bytes per cell and a constant in megabytes: slope and intercept of the peak over two sizes."""
     noise = NoiseSource()
     draw_noise(DiscreteLaplace.at(epsilon), 1, noise)  # the tables of this epsilon are built once and stay
     peaks = []

@@ -5,7 +5,7 @@ the paper's seeds, and DRAWS draws of the noise; its standard error is one betwe
 runs of k-means:
 
 - `published`: best of ten by the WCSS of the private points, on signed counts. The paper's rule, and NOT private: the
-  points are read a second time and nobody pays for it. bench.published tells what else it takes to reproduce the table.
+  points are read a second time, and no epsilon pays for it. bench.published has the other details of the simulation.
 - `noisy`: the same ten runs, the best by the noisy objective. What the published method gives as an epsilon-DP release.
 - `ours`: core.clustering.kmeans on counts clipped at zero, chosen by the noisy objective: 20 + 4 K starts.
 
@@ -61,13 +61,13 @@ class Entry:
 
 
 def measure(task: tuple[Setting, int, Sequence[Cell]]) -> dict[Cell | Setting, Values]:
-    """One dataset under every rule, without privacy and in each of the cells; the same numbers whatever the company."""
+    """One dataset under every rule, without privacy and in each cell; independent of what else is measured."""
     setting, seed, cells = task
     points = dataset(setting, seed)
-    found: dict[Cell | Setting, Values] = {setting: _without_privacy(setting, points, seed)}
+    values: dict[Cell | Setting, Values] = {setting: _without_privacy(setting, points, seed)}
     for cell in cells:
-        found[cell] = _with_privacy(cell, points, seed)
-    return found
+        values[cell] = _with_privacy(cell, points, seed)
+    return values
 
 
 def _without_privacy(setting: Setting, points: Floats, seed: int) -> Values:
@@ -104,8 +104,8 @@ def _ours(points: Floats, cells: Floats, counts: Floats, K: int, rng: np.random.
     weights = np.maximum(counts, 0.0)
     if not weights.any():
         weights = np.ones(len(weights))
-    found = kmeans(cells, weights, K, restarts=20 + 4 * K, rng=rng)
-    return float(nearest(points, found.centres[None])[1].sum() / K)
+    clustering = kmeans(cells, weights, K, restarts=20 + 4 * K, rng=rng)
+    return float(nearest(points, clustering.centres[None])[1].sum() / K)
 
 
 def selected(cells: str) -> list[Cell]:
@@ -119,14 +119,14 @@ def selected(cells: str) -> list[Cell]:
 def simulate(cells: Sequence[Cell]) -> list[Entry]:
     """Every dataset of every setting, on all cores."""
     settings = dict.fromkeys(cell.setting for cell in cells)
-    # The largest first, so that no core waits for a long one at the end.
+    # The largest tasks first, so that no core is idle at the end.
     order = sorted(settings, key=lambda setting: setting.K * setting.N * setting.d, reverse=True)
     tasks = [(setting, seed, [c for c in cells if c.setting == setting]) for setting in order for seed in SEEDS]
     with Pool(os.cpu_count()) as pool:
-        found = list(track(pool.imap(measure, tasks), "the paper's table", total=len(tasks)))
+        measured = list(track(pool.imap(measure, tasks), "the paper's table", total=len(tasks)))
     values: dict[Cell | Setting, list[Values]] = {}
-    for one in found:
-        for key, value in one.items():
+    for entries in measured:
+        for key, value in entries.items():
             values.setdefault(key, []).append(value)
     private, bare = printed()
     expected: dict[Cell | Setting, float] = {**bare, **private}

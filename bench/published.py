@@ -12,11 +12,12 @@ independent confirmation. Root mean square of log(measured / printed) at K = 4 a
     negative weight       divides like any other .027, centre stays .046, centre goes to zero .037
     centre without cells  to a random cell .027, to the farthest .047, vanishes .072, stays .070
 
-The first of each line is what is done here. The table cannot tell it from its neighbours: centres clipped to the domain
-(.027), empty ones sent to a random cell of positive count (.029) or, but for M <= K, to zero (.028). Most runs never
-stand still, as signed weights make Lloyd wander; between 20 and 300 iterations nothing changes that could be seen.
+The first of each line is what is done here. The table cannot distinguish it from close variants: centres clipped to the
+domain (.027), empty ones moved to a random cell of positive count (.029) or, except for M <= K, to zero (.028). Most
+runs never converge, because signed weights keep Lloyd's algorithm moving. Between 20 and 300 iterations there is no
+visible difference.
 
-The continuous Laplace noise is the paper's: a simulation of a mechanism and not one, so it stays in this folder.
+The continuous Laplace noise is the paper's. It simulates a mechanism and is not safe to publish with, so it stays here.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def dataset(setting: Setting, seed: int) -> Floats:
 
 @lru_cache
 def _packings(K: int, d: int) -> Floats:
-    """A stock of packings to start from: they do not depend on the data, and one takes milliseconds to find."""
+    """Packings to start k-means from. They do not depend on the data. Cached: each takes milliseconds to find."""
     rng = np.random.RandomState(1)
     return np.stack([pack(K, d, rng)[0] for _ in range(_POOL)])
 
@@ -169,7 +170,7 @@ def published_kmeans(points: Floats, cells: Floats, weights: Floats, K: int, rng
 
 
 def signed_lloyd(cells: Floats, weights: Floats, centres: Floats, rng: np.random.Generator) -> Floats:
-    """Lloyd's algorithm on (runs, K, d) centres with signed (runs, M) weights, until labels stand still or 20 times.
+    """Lloyd's algorithm on (runs, K, d) centres with signed (runs, M) weights, until labels settle or 20 times.
 
     A mean divides by the weight of its cells whatever its sign; a centre without cells goes to a random one.
     """

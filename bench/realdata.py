@@ -1,4 +1,4 @@
-"""Clusters on real data (bench.realsets) beside plain clipped RUGNIK, without a look at the rows but to score.
+"""Clusters on real data (bench.realsets) beside plain clipped RUGNIK; the rows are used for scoring only.
 
 `python -m bench.realdata [--draws 8]`. Plain clipped RUGNIK is the paper's grid, counts clipped at zero, and the best
 of 20 + 4 K runs of k-means by the noisy objective. Both get the same releases, N declared. An entry is one set of rows,
@@ -70,8 +70,8 @@ def simulate(chosen: Sequence[Entry], draws: int, processes: int) -> Floats:
     """(entries, rows + 1) mean WCSS, the last without privacy."""
     tasks = [(entry, draw) for entry in chosen for draw in range(draws)]
     with Pool(processes) as pool:
-        found = list(track(pool.imap(measure, tasks, chunksize=2), "real data", total=len(tasks)))
-    return np.nanmean(np.array(found).reshape(len(chosen), draws, -1), axis=1)
+        measured = list(track(pool.imap(measure, tasks, chunksize=2), "real data", total=len(tasks)))
+    return np.nanmean(np.array(measured).reshape(len(chosen), draws, -1), axis=1)
 
 
 def summary(chosen: Sequence[Entry], values: Floats, draws: int, plot: str) -> Section:
@@ -81,9 +81,9 @@ def summary(chosen: Sequence[Entry], values: Floats, draws: int, plot: str) -> S
     rows = []
     for i, row in enumerate((*ROWS, "no privacy")):
         ratios = values[:, i] / values[:, 0]
-        groups = [ratios[[name == one for name in names]] for one in dict.fromkeys(names)]
+        groups = [ratios[[name == dataset for name in names]] for dataset in dict.fromkeys(names)]
         drawn = rng.integers(len(groups), size=(_BOOTSTRAPS, len(groups)))
-        spread = np.std([np.median(np.concatenate([groups[g] for g in one])) for one in drawn])
+        spread = np.std([np.median(np.concatenate([groups[g] for g in resample])) for resample in drawn])
         figures = [f"{np.median(ratios):.3f} ± {spread:.3f}", f"{ratios.min():.3f} … {ratios.max():.3f}"]
         rows.append([row, *figures, f"{(ratios < 1).sum()} of {len(ratios)}"])
     remarks = [
@@ -132,7 +132,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Clusters on real data beside plain clipped RUGNIK.")
     parser.add_argument("--draws", type=int, default=8, help="draws of the noise for each entry")
-    parser.add_argument("--processes", type=int, default=None, help="at once; all cores unless told")
+    parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
     options = parser.parse_args()
     publish(run(options.draws, options.processes), "realdata")
 

@@ -2,8 +2,8 @@
 
 Bounds are round numbers that someone who knows the subject could state without these rows; rows beyond them are
 clipped, as the service does. Where there are too many attributes for a dense grid, some sets are the first principal
-components of the standardised attributes. Such a projection is itself a look at the rows. Here it only stands for one
-that was published before; it serves every method alike.
+components of the standardised attributes. Such a projection itself depends on the rows. Here it stands for a projection
+that was published before; it is the same for every method.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PIXELS = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RealSet:
-    """Rows in [-1, 1]^d, and the numbers of clusters that are asked of them."""
+    """Rows in [-1, 1]^d, and the numbers of clusters to ask for."""
 
     name: str
     points: Floats

@@ -1,4 +1,4 @@
-"""What all benchmarks share: a clock, a section of the report, and the folder they write to."""
+"""Shared by all benchmarks: timing, sections of the report, and the output folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUT = Path(__file__).with_name("out")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the report with what it shows, in sentences, and the plot that goes with it."""
+    """A section of the report: a table, remarks about it, and its plot."""
 
     title: str
     remarks: Sequence[str]
@@ -49,7 +49,7 @@ def _line(fields: Sequence[str]) -> str:
 
 
 def publish(sections: Sequence[Section], name: str, *, out: Path = OUT) -> None:
-    """Write the sections to `name`.md, then print them: a closed pipe costs no result."""
+    """Write the sections to `name`.md, then print them; in this order, so that a closed pipe loses no result."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.md"
     path.write_text("\n".join(section.markdown() for section in sections), "utf-8")

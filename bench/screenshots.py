@@ -32,7 +32,7 @@ def bike_trips(server: Server, key: str) -> str:
 
 
 def save(page: Page, name: str) -> None:
-    """A picture of 256 colours: flat surfaces need no more, and a README should load at once."""
+    """Save a picture with 256 colours, which is enough for flat surfaces and keeps the file small."""
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(colors=256)
     DOCS.mkdir(exist_ok=True)
     picture.save(DOCS / name, optimize=True)
@@ -42,7 +42,7 @@ def save(page: Page, name: str) -> None:
 
 
 def main() -> None:
-    """Both pictures, from a server that lives as long as they take."""
+    """Take both pictures from a temporary server."""
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         settings = Settings(data_dir=Path(folder) / "data", log_level="warning")
         server = running_server(settings, workers=1, log=Path(folder) / "log")

@@ -1,4 +1,4 @@
-"""A million rows through a real server: speed beside plain pyarrow, peak memory, and how the service feels meanwhile.
+"""A million rows through a real server: speed beside plain pyarrow, peak memory, and latency meanwhile.
 
 `python -m bench.uploads`. The targets: memory grows by less than 200 MB, and 99 % of the calls to /healthz that are
 made during the upload are answered within 50 ms.
@@ -40,7 +40,7 @@ SIZES: dict[str, dict[str, object]] = {"declared": {"declared": ROWS}, "estimate
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file: what writes it, what reads it without rugnik, and what it is sent as."""
+    """A file format: its writer, its reader without rugnik, and its media type."""
 
     name: str
     attributes: int
@@ -151,7 +151,7 @@ class Watch:
 
     @property
     def growth_mb(self) -> float:
-        """How much memory the server took on top."""
+        """Growth of the server's memory, in MB."""
         return (self.peak_bytes - self.start_bytes) / 1e6
 
 
@@ -162,7 +162,7 @@ def percentiles(milliseconds: list[float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Curator:
-    """Somebody who orders releases of one dataset and uploads the same file to each."""
+    """A curator who orders releases of one dataset and uploads the same file to each."""
 
     url: str
     process: psutil.Process
@@ -177,7 +177,7 @@ class Curator:
         return name
 
     def upload(self, dataset: str, kind: Kind, file: Path, size: dict[str, object]) -> tuple[float, Watch]:
-        """Order and upload once: the seconds that the upload took, and what was seen meanwhile.
+        """Order and upload once: the seconds of the upload, and what was measured meanwhile.
 
         curl sends the file, so that the process that calls /healthz does nothing else.
         """
@@ -213,12 +213,12 @@ def measure(folder: Path, curator: Curator, kind: Kind) -> list[list[str]]:
         [
             kind.name,
             name,
-            f"{ROWS / np.median([seconds for seconds, _ in found]):,.0f}",
-            f"{np.median(plain) / np.median([seconds for seconds, _ in found]):.2f}",
-            f"{max(watch.growth_mb for _, watch in found):.0f} MB",
-            percentiles([value for _, watch in found for value in watch.milliseconds]),
+            f"{ROWS / np.median([seconds for seconds, _ in measured]):,.0f}",
+            f"{np.median(plain) / np.median([seconds for seconds, _ in measured]):.2f}",
+            f"{max(watch.growth_mb for _, watch in measured):.0f} MB",
+            percentiles([value for _, watch in measured for value in watch.milliseconds]),
         ]
-        for name, found in uploads.items()
+        for name, measured in uploads.items()
     ]
 
 
@@ -229,7 +229,7 @@ def _curator(url: str, admin_key: str, process: psutil.Process) -> Curator:
 
 
 def run() -> list[Section]:
-    """Every kind of file and both ways to know the size, in one table."""
+    """The section of the report: every file format, with a declared and with an estimated size."""
     with tempfile.TemporaryDirectory() as name, served(Path(name)) as (url, admin_key, process):
         with Watch(url, process) as idle:
             time.sleep(3)

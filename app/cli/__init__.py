@@ -1,4 +1,4 @@
-"""`rugnik`: one command-line tool, the client library under it."""
+"""The command-line tool `rugnik`. Commands that speak to a service use the client library `rugnik`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, releasing, serve
-from app.cli.shared import CODES, Sentences
+from app.cli.exits import CODES, ExplainingGroup
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
 
@@ -23,7 +23,7 @@ RUGNIK_URL and RUGNIK_KEY, or --url and --key."""
 
 main = typer.Typer(
     name="rugnik",
-    cls=Sentences,
+    cls=ExplainingGroup,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,  # its frames could show a key

@@ -1,4 +1,4 @@
-"""`rugnik keys …`: who may do what. Takes an admin key."""
+"""`rugnik keys …`: issue, list and revoke keys. Needs an admin key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from app.access.permissions import Role
-from app.cli.shared import URL, AsJson, Key, Url, connect, note, show_json, show_table
+from app.cli.options import URL, AsJson, Key, Url, connect
+from app.cli.output import note, show_json, show_list
 
 keys = typer.Typer(no_args_is_help=True, help="Keys for people; takes an admin key.")
 
@@ -30,12 +31,12 @@ def new(
       rugnik keys new "statistics desk" --role analyst --dataset bike-trips
     """
     with connect(url, key) as client:
-        made = client.issue_key(name, role, datasets=dataset or None)
+        issued = client.issue_key(name, role, datasets=dataset or None)
     if as_json:
-        show_json(made.raw)
+        show_json(issued.raw)
         return
-    typer.echo(made.key)
-    note(f"This is key {made.id} of role {made.role}. It is not shown again.")
+    typer.echo(issued.key)
+    note(f"This is key {issued.id} of role {issued.role}. It is not shown again.")
 
 
 @keys.command("list")
@@ -47,15 +48,19 @@ def list_keys(url: Url = URL, key: Key = None, as_json: AsJson = False) -> None:
       rugnik keys list
     """
     with connect(url, key) as client:
-        found = client.keys()
-    if as_json:
-        show_json([one.raw for one in found])
-        return
-    rows = [
-        (one.id, one.name, one.role, ", ".join(one.datasets) if one.datasets else "all", one.created_at, one.revoked_at)
-        for one in found
-    ]
-    show_table(("id", "name", "role", "datasets", "created", "revoked"), rows)
+        show_list(
+            client.keys(),
+            ("id", "name", "role", "datasets", "created", "revoked"),
+            lambda k: (
+                k.id,
+                k.name,
+                k.role,
+                ", ".join(k.datasets or ["all"]),
+                k.created_at,
+                k.revoked_at,
+            ),
+            as_json=as_json,
+        )
 
 
 @keys.command()

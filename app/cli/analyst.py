@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
+from app.cli.exits import Code, fail
+from app.cli.options import URL, AsJson, Key, Output, Url, connect
+from app.cli.output import note, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik import Client

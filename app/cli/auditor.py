@@ -1,4 +1,4 @@
-"""`rugnik ledger …`: read it, let the service verify it, take it away, and verify a copy without any service."""
+"""`rugnik ledger …`: list entries, verify the ledger, export it, and verify an export without a service."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.shared import URL, AsJson, Code, Key, Output, Url, connect, fail, note, show_json, show_table
+from app.cli.exits import Code, fail
+from app.cli.options import URL, AsJson, Key, Output, Url, connect
+from app.cli.output import note, show_json, show_list
 from core.ledger.kinds import Kind
 
 if TYPE_CHECKING:
     from core.ledger.entry import LedgerEntry
 
-ledger = typer.Typer(no_args_is_help=True, help="Where every billionth of epsilon went.")
+ledger = typer.Typer(no_args_is_help=True, help="The ledger: every charge of epsilon, verifiable.")
 
 
 @ledger.command("list")
 def list_entries(
     dataset: Annotated[str | None, typer.Option(help="Entries of this dataset only.", show_default=False)] = None,
-    kind: Annotated[str | None, typer.Option(help=f"{', '.join(Kind)}.", show_default=False)] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help=f"Entries of this kind only: {', '.join(Kind)}.", show_default=False),
+    ] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
@@ -33,29 +38,32 @@ def list_entries(
       rugnik ledger list --dataset bike-trips
     """
     with connect(url, key) as client:
-        found = list(client.ledger_entries(dataset=dataset, kind=kind))
-    if as_json:
-        show_json([entry.raw for entry in found])
-        return
-    rows = [(e.seq, e.at, e.kind, e.dataset, e.release, e.epsilon, e.actor, e.hash[:12]) for e in found]
-    show_table(("seq", "at", "kind", "dataset", "release", "epsilon", "actor", "hash"), rows)
+        entries = list(client.ledger_entries(dataset=dataset, kind=kind))
+    show_list(
+        entries,
+        ("seq", "at", "kind", "dataset", "release", "epsilon", "actor", "hash"),
+        lambda e: (e.seq, e.at, e.kind, e.dataset, e.release, e.epsilon, e.actor, e.hash[:12]),
+        as_json=as_json,
+    )
 
 
 @ledger.command()
 def verify(
-    file: Annotated[Path | None, typer.Argument(help="An export to verify here, without the service.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="An export to verify on this machine, without the service.")
+    ] = None,
     head: Annotated[
-        str | None, typer.Option(help="A hash that was noted earlier: the ledger must hold it.", show_default=False)
+        str | None, typer.Option(help="A hash that you noted earlier; the ledger must contain it.", show_default=False)
     ] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Walk the whole chain: numbers, hashes, balances. Ends with 5 where it does not hold.
+    """Verify every entry: numbers, hashes, balances. The exit code is 5 if the ledger is not valid.
 
-    Without FILE the service walks its own ledger, and compares it with its
-    witness. With FILE nothing is asked of anybody. A head that you noted
-    earlier tells, too, whether the ledger was cut short or replaced as a whole.
+    Without FILE the service verifies its own ledger, and compares it with its
+    witness. With FILE no service is asked. A head that you noted earlier also
+    shows whether the ledger was cut short or replaced as a whole.
 
     \b
     Example:
@@ -63,25 +71,25 @@ def verify(
       rugnik ledger verify ledger.ndjson
     """
     if file is not None:
-        found, holds = _verify_file(file, head)
+        outcome, holds_head = _verify_file(file, head)
     else:
         with connect(url, key) as client:
             answer = client.verify_ledger()
-            holds = head is None or any(entry.hash == head for entry in client.ledger_entries())
-        found = dict(answer.raw)
+            holds_head = head is None or any(entry.hash == head for entry in client.ledger_entries())
+        outcome = dict(answer.raw)
     if as_json:
-        show_json(found | {"holds_head": holds})
-    if not found["valid"]:
-        fail(f"The ledger is not valid from entry {found['first_bad']} on: {found['reason']}", Code.LEDGER_BROKEN)
-    if not holds:
+        show_json(outcome | {"holds_head": holds_head})
+    if not outcome["valid"]:
+        fail(f"The ledger is not valid from entry {outcome['first_bad']} on: {outcome['reason']}", Code.LEDGER_BROKEN)
+    if not holds_head:
         fail("Every entry holds, but the head you noted is not among them.", Code.LEDGER_BROKEN)
     if not as_json:
-        typer.echo(f"All {found['entries']} entries hold. The head is {found['head']['hash']}.")
+        typer.echo(f"All {outcome['entries']} entries hold. The head is {outcome['head']['hash']}.")
 
 
 @ledger.command()
 def export(output: Output = None, url: Url = URL, key: Key = None) -> None:
-    """Take the whole ledger away as NDJSON, one entry a line.
+    """Export the whole ledger as NDJSON, one entry per line.
 
     \b
     Example:
@@ -96,27 +104,28 @@ def export(output: Output = None, url: Url = URL, key: Key = None) -> None:
 
 
 def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
-    """What walking an export gives, spelt as the service would, and whether the head that was noted is in it."""
-    from core.ledger.chain import verify as walk
+    """The result of verifying an export, with the service's field names; and whether it has the noted head, if any."""
+    from core.ledger.chain import verify as verify_chain
 
-    seen: set[str] = set()
+    hashes: set[str] = set()
     with path.open("rb") as lines:
-        found = walk(_entries(lines, seen))
-    told = {
-        "valid": found.valid,
-        "entries": found.entries,
-        "head": {"seq": found.head.seq, "hash": found.head.hash},
-        "first_bad": found.first_bad,
-        "reason": found.reason,
+        outcome = verify_chain(_entries(lines, hashes))
+    fields = {
+        "valid": outcome.valid,
+        "entries": outcome.entries,
+        "head": {"seq": outcome.head.seq, "hash": outcome.head.hash},
+        "first_bad": outcome.first_bad,
+        "reason": outcome.reason,
     }
-    return told, head is None or head in seen
+    return fields, head is None or head in hashes
 
 
-def _entries(lines: Iterable[bytes], seen: set[str]) -> Iterator[LedgerEntry | None]:
+def _entries(lines: Iterable[bytes], hashes: set[str]) -> Iterator[LedgerEntry | None]:
+    """Yield the entries of an export, None for a line that is none; adds the hash of each to `hashes`."""
     from core.ledger.entry import LedgerEntry
 
     for line in lines:
         entry = LedgerEntry.from_line(line.rstrip(b"\n"))
         if entry is not None:
-            seen.add(entry.hash)
+            hashes.add(entry.hash)
         yield entry

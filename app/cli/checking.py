@@ -1,7 +1,8 @@
-"""`rugnik check`: a file read here as the service would read it, and the question whether to go on with it.
+"""`rugnik check`: reads a file locally with the service's own readers, and asks the curator whether to publish it.
 
-The service publishes whatever rows it gets, because a refusal would tell about them. Whether a file is worth its
-epsilon is the curator's decision, so it is asked here, before anything is registered, ordered or sent.
+The service publishes whatever rows it gets, because a refusal would reveal something about them. Whether a file is
+worth its epsilon is the curator's decision. So the curator is asked here, before anything is registered, ordered or
+sent.
 """
 
 from __future__ import annotations
@@ -15,21 +16,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.curator import FileArgument, OutOfRange
+from app.cli.exits import Code, fail
+from app.cli.options import URL, AsJson, Key, Url, connect
+from app.cli.output import note, show_fields, show_json
 from app.cli.schema import AttributeOption, Schema, SchemaOption, find_schema, stem
-from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, show_fields, show_json
 
 if TYPE_CHECKING:
     from app.ingest.upload import Ingest
     from rugnik import Client
     from rugnik.wire import Dataset
 
-_ASKED_PERCENT = 5  # of the rows: where more would be dropped or clipped, a person decides
+_ASKED_PERCENT = 5  # of the rows: if more would be dropped or clipped, the curator is asked
 
 DatasetOption = Annotated[
-    str | None, typer.Option(help="The dataset; else the schema's name, else the file's.", show_default=False)
+    str | None, typer.Option(help="The dataset; by default the schema's name, else the file's.", show_default=False)
 ]
 MediaOption = Annotated[
-    str | None, typer.Option(help="What the file is, where its name does not tell: text/csv, …", show_default=False)
+    str | None,
+    typer.Option(help="The file's media type, if its name does not show it: text/csv, …", show_default=False),
 ]
 
 
@@ -44,7 +48,7 @@ def check(
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a file as the service would, here and now: rows read, dropped, clipped. Nothing is sent or spent.
+    """Read a file as the service would, on this machine: rows read, dropped, clipped. Nothing is sent or spent.
 
     The numbers are exact, so they are for you alone. Bounds come from -a,
     from a schema file, or from the dataset. The exit code is 7 for a file of
@@ -58,21 +62,25 @@ def check(
     bounds = find_schema(file, attribute, schema)
     if bounds is None:
         with connect(url, key) as client:
-            bounds = bounds_of(client.dataset(dataset) if dataset else _guessed(client, file))
+            bounds = bounds_of(client.dataset(dataset) if dataset else _dataset_of(client, file))
     ingest = check_locally(file, bounds.attributes, out_of_range=out_of_range, media_type=media_type)
     fields = [(name, getattr(ingest, name)) for name in ("rows_read", "rows_dropped", "rows_clipped")]
     if as_json:
         show_json(dict(fields))
     else:
         show_fields([(name.replace("_", " "), value) for name, value in fields])
-    _require_some(file, ingest)
+    _require_rows(file, ingest)
 
 
 def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
-    """Say what would become of the rows, and return if the file is to be published."""
+    """Print the numbers of rows; return if the file shall be published, else end the command.
+
+    Asks on a terminal if more than _ASKED_PERCENT of the rows would be lost, unless `yes`. Ends with UNFIT_FILE if no
+    row would be kept, or if there is no terminal to ask on.
+    """
     read, dropped, clipped = ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped
     note(f"{file.name}: {read:,} rows read, {dropped:,} dropped, {clipped:,} clipped. The numbers are for you alone.")
-    _require_some(file, ingest, "; or publish noise with --no-check")
+    _require_rows(file, ingest, "; or publish noise with --no-check")
     if yes or 100 * (dropped + clipped) <= _ASKED_PERCENT * read:
         return
     lost = f"More than {_ASKED_PERCENT} % of the rows would be dropped or clipped"
@@ -81,7 +89,7 @@ def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
     typer.confirm(f"{lost}. Publish it all the same?", abort=True, err=True)
 
 
-def _require_some(file: Path, ingest: Ingest, otherwise: str = "") -> None:
+def _require_rows(file: Path, ingest: Ingest, otherwise: str = "") -> None:
     if ingest.rows_dropped == ingest.rows_read:
         fail(f"No row of {file.name} would be kept. Look at its columns and at the bounds{otherwise}.", Code.UNFIT_FILE)
 
@@ -89,7 +97,7 @@ def _require_some(file: Path, ingest: Ingest, otherwise: str = "") -> None:
 def check_locally(
     file: Path, bounds: dict[str, tuple[float, float]], *, out_of_range: str | None, media_type: str | None
 ) -> Ingest:
-    """The service's own readers on a local file; a fault of the file ends the command."""
+    """The numbers of rows of a local file, by the service's own readers; ends the command if the file is unfit."""
     from app.ingest.errors import IngestError
     from app.ingest.formats import MediaType
     from app.ingest.upload import check_upload
@@ -121,12 +129,12 @@ def check_locally(
     except IngestError as error:
         fail(f"{file}: {error}", Code.UNFIT_FILE)
     except ValueError:
-        kinds = ", ".join(kind.value for kind in MediaType)
-        fail(f"Give clip or drop to --out-of-range, and one of these to --media-type: {kinds}.", Code.USAGE)
+        media_types = ", ".join(MediaType)
+        fail(f"Give clip or drop to --out-of-range, and one of these to --media-type: {media_types}.", Code.USAGE)
 
 
-def _guessed(client: Client, file: Path) -> Dataset:
-    """The dataset that bears the file's name."""
+def _dataset_of(client: Client, file: Path) -> Dataset:
+    """The dataset that has the file's name; ends the command if there is none."""
     from rugnik import errors
 
     try:
@@ -145,7 +153,7 @@ def bounds_of(dataset: Dataset) -> Schema:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Any]:
-    """A bar on standard error where that is a terminal; gives a callable of bytes done and in all, or None."""
+    """A progress bar on standard error. Yields a function (bytes done, bytes in total); None if it is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

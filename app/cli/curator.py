@@ -1,19 +1,21 @@
-"""`rugnik datasets …`, `rugnik plan` and `rugnik void`: what a curator does without rows."""
+"""`rugnik datasets …`, `rugnik plan` and `rugnik void`: the curator's commands that need no rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.cli.exits import Code, fail
+from app.cli.options import URL, AsJson, Key, Url, connect
+from app.cli.output import note, show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, SchemaOption, find_schema
-from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, show_fields, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik.wire import Dataset
 
-datasets = typer.Typer(no_args_is_help=True, help="Populations, their bounds, budgets and releases.")
+datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
 Dataset_ = Annotated[str, typer.Argument(metavar="DATASET", help="The dataset's name.", show_default=False)]
 EpsilonOption = Annotated[str | None, typer.Option(help="How much epsilon to spend, such as 0.5.", show_default=False)]
@@ -24,11 +26,12 @@ Declared = Annotated[
 ]
 Estimate = Annotated[
     str | None,
-    typer.Option(help="The share of epsilon that buys a noisy number of rows; 0.05 without it.", show_default=False),
+    typer.Option(help="The share of epsilon for a noisy number of rows.", show_default="0.05"),
 ]
 Rule = Annotated[str | None, typer.Option(help="How the grid is chosen: rugnik or eugkm.", show_default="rugnik")]
 OutOfRange = Annotated[str | None, typer.Option(help="Rows out of bounds: clip or drop.", show_default="clip")]
 Use = Annotated[list[str] | None, typer.Option(help="Use this attribute only; repeat for more.", show_default="all")]
+FileArgument = Annotated[Path, typer.Argument(help="CSV, NDJSON, Parquet or Arrow, also .gz.", show_default=False)]
 
 
 @datasets.command("list")
@@ -40,15 +43,16 @@ def list_datasets(url: Url = URL, key: Key = None, as_json: AsJson = False) -> N
       rugnik datasets list
     """
     with connect(url, key) as client:
-        found = client.datasets()
-    if as_json:
-        show_json([dataset.raw for dataset in found])
-        return
-    rows = [
-        (d.name, d.state, d.budget.granted, d.budget.spent, d.budget.remaining, len(d.releases), _newest(d))
-        for d in found
-    ]
-    show_table(("dataset", "state", "granted", "spent", "remaining", "releases", "newest published"), rows)
+        visible = client.datasets()
+    columns = ("dataset", "state", "granted", "spent", "remaining", "releases", "newest published")
+    show_list(visible, columns, _row, as_json=as_json)
+
+
+def _row(dataset: Dataset) -> tuple[Any, ...]:
+    newest = dataset.newest.id if dataset.newest else None
+    budget = dataset.budget
+    state, releases = dataset.state, len(dataset.releases)
+    return dataset.name, state, budget.granted, budget.spent, budget.remaining, releases, newest
 
 
 @datasets.command()
@@ -60,54 +64,59 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
       rugnik datasets show bike-trips
     """
     with connect(url, key) as client:
-        found = client.dataset(dataset)
+        described = client.dataset(dataset)
     if as_json:
-        show_json(found.raw)
+        show_json(described.raw)
         return
+    budget = described.budget
     show_fields(
         [
-            ("name", found.name),
-            ("description", found.description or None),
-            ("state", found.state),
-            ("budget", f"{found.budget.spent} of {found.budget.granted} spent, {found.budget.remaining} left"),
+            ("name", described.name),
+            ("description", described.description or None),
+            ("state", described.state),
+            ("budget", f"{budget.spent} of {budget.granted} spent, {budget.remaining} left"),
         ]
     )
-    show_table(("attribute", "lower", "upper"), [(a.name, a.lower, a.upper) for a in found.attributes])
-    releases = [(r.id, r.state, r.epsilon, r.synopsis.digest if r.synopsis else None) for r in found.releases]
+    show_table(("attribute", "lower", "upper"), [(a.name, a.lower, a.upper) for a in described.attributes])
+    releases = [(r.id, r.state, r.epsilon, r.synopsis.digest if r.synopsis else None) for r in described.releases]
     show_table(("release", "state", "epsilon", "synopsis"), releases)
 
 
 @datasets.command()
 def new(
-    name: Annotated[str | None, typer.Argument(help="A name, taken for ever; or the schema's.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Its name, which is never free again; by default the schema's.")
+    ] = None,
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
-    budget: Annotated[str | None, typer.Option(help="The most epsilon it may ever lose.", show_default=False)] = None,
-    description: Annotated[str | None, typer.Option(help="A line about it.", show_default=False)] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="The most epsilon that may ever be spent on it.", show_default=False)
+    ] = None,
+    description: Annotated[str | None, typer.Option(help="A sentence about it.", show_default=False)] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register a population: public bounds, and the most epsilon it may ever lose.
+    """Register a dataset: its public bounds, and its budget, the most epsilon that may ever be spent on it.
 
     \b
     Example:
       rugnik datasets new survey --budget 2 -a age:0..100 -a income:0..5000
     """
-    found = find_schema(None, attribute, schema)
-    if found is None:
+    stated = find_schema(None, attribute, schema)
+    if stated is None:
         fail("Bounds are needed: -a name:lower..upper for each attribute, or --schema FILE.", Code.USAGE)
-    called, amount = name or found.name, budget or found.budget
-    if called is None or amount is None:
+    dataset_name, granted = name or stated.name, budget or stated.budget
+    if dataset_name is None or granted is None:
         fail("A name and a --budget are needed.", Code.USAGE)
     with connect(url, key) as client:
-        made = client.register_dataset(
-            called, found.attributes, budget=amount, description=description or found.description
+        registered = client.register_dataset(
+            dataset_name, stated.attributes, budget=granted, description=description or stated.description
         )
     if as_json:
-        show_json(made.raw)
+        show_json(registered.raw)
     else:
-        typer.echo(f"Registered {made.name} with a budget of {made.budget.granted}.")
+        typer.echo(f"Registered {registered.name} with a budget of {registered.budget.granted}.")
 
 
 @datasets.command()
@@ -117,7 +126,7 @@ def close(
     url: Url = URL,
     key: Key = None,
 ) -> None:
-    """Close a dataset for good: no more grants, orders or uploads. Answers go on.
+    """Close a dataset for good: no more grants, orders or uploads. Published releases can still be asked.
 
     \b
     Example:
@@ -133,12 +142,12 @@ def close(
 @datasets.command()
 def grant(
     dataset: Dataset_,
-    epsilon: Annotated[str, typer.Argument(help="How much more, such as 0.5.", show_default=False)],
-    reason: Annotated[str, typer.Option(help="Why; it stands in the ledger.", show_default=False)],
+    epsilon: Annotated[str, typer.Argument(help="How much epsilon to add, such as 0.5.", show_default=False)],
+    reason: Annotated[str, typer.Option(help="Why; the ledger records it.", show_default=False)],
     url: Url = URL,
     key: Key = None,
 ) -> None:
-    """Raise a budget, on the record. Takes an admin key.
+    """Raise a budget; the ledger records it. Needs an admin key.
 
     \b
     Example:
@@ -168,7 +177,7 @@ def plan(
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """See what an order would give: grid, noise, what to expect. Free, and no data is touched.
+    """Preview an order: its grid, noise and expected errors. Free, and no data is read.
 
     \b
     Example:
@@ -180,7 +189,7 @@ def plan(
     if declared is not None and (estimate is not None or guess is not None):
         fail("Give either --declared, or --estimate and --guess.", Code.USAGE)
     with connect(url, key) as client:
-        found = client.plan(
+        preview = client.plan(
             dataset,
             clusters=clusters,
             epsilon=epsilon,
@@ -193,19 +202,19 @@ def plan(
             out_of_range=out_of_range,
         )
     if as_json:
-        show_json(found.raw)
+        show_json(preview.raw)
         return
-    fields = [("epsilon", found.order["epsilon"]), ("noise of a cell (sd)", found.noise.cell_sd)]
-    if found.grid is not None:
-        grid = found.grid
+    fields = [("epsilon", preview.order["epsilon"]), ("noise of a cell (sd)", preview.noise.cell_sd)]
+    if preview.grid is not None:
+        grid = preview.grid
         fields.append(("grid", f"{grid.cells_per_axis} cells on each of {grid.dimensions} axes: {grid.cells:,}"))
-    if found.predicted is not None:
-        fields.append(("a cell is off by, at 95 %", found.predicted.cell_error))
-        fields.append(("a typical count is off by, at 95 %", found.predicted.count_error))
-    if found.threshold is not None:
-        fields.append(("released are cells with a noisy count of", f"{found.threshold} or more"))
+    if preview.predicted is not None:
+        fields.append(("a cell is off by, at 95 %", preview.predicted.cell_error))
+        fields.append(("a typical count is off by, at 95 %", preview.predicted.count_error))
+    if preview.threshold is not None:
+        fields.append(("released are cells with a noisy count of", f"{preview.threshold} or more"))
     show_fields(fields)
-    for warning in found.warnings:
+    for warning in preview.warnings:
         note(f"Note: {warning}")
 
 
@@ -221,13 +230,6 @@ def void(
       rugnik void r0123456789abcdef
     """
     with connect(url, key) as client:
-        found = client.void(release)
-        budget = client.dataset(found.dataset).budget
-    typer.echo(f"{release} is void; {found.dataset} has {budget.remaining} left.")
-
-
-def _newest(dataset: Dataset) -> str | None:
-    return dataset.newest.id if dataset.newest else None
-
-
-FileArgument = Annotated[Path, typer.Argument(help="CSV, NDJSON, Parquet or Arrow, also .gz.", show_default=False)]
+        dataset = client.void(release).dataset
+        budget = client.dataset(dataset).budget
+    typer.echo(f"{release} is void; {dataset} has {budget.remaining} left.")

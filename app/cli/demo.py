@@ -1,4 +1,4 @@
-"""`rugnik demo`: a service with something to look at, from nothing, in one command."""
+"""`rugnik demo`: prepares and runs a local service with a published example dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli import demo_data
-from app.cli.shared import Code, fail, note
+from app.cli.exits import Code, fail
+from app.cli.output import note
 
 if TYPE_CHECKING:
     from app.service import Service
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 ROLES = ("admin", "curator", "analyst", "auditor")
 ROWS = 20_000
 EPSILON, CLUSTERS = "1", 5
-SECOND = "rugnik-data-demo-2"  # a folder that git ignores, since it has keys in it
+SECOND = "rugnik-data-demo-2"  # folder for a second demo; git ignores it, because it contains keys
 
 
 def demo(
@@ -34,10 +35,10 @@ def demo(
         "rugnik-data-demo"
     ),
 ) -> None:
-    """Run a service with made-up bike trips published in it, and print how to look at them. Ctrl-C stops it.
+    """Run a service with synthetic bike trips published in it, and print how to use it. Ctrl-C stops it.
 
-    Everything lies in one folder: delete it, and the demo starts anew. Not
-    for real data: its keys are on your screen.
+    All data is in one folder: delete it, and the demo starts from the beginning.
+    Not for real data: its keys are on your screen.
 
     \b
     Example:
@@ -61,7 +62,7 @@ def _run(settings: Settings, listener: socket.socket) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a person needs to use the demo."""
+    """What a person needs to use the demo: address, file with the keys, keys by role, release id."""
 
     url: str
     env: Path
@@ -70,7 +71,7 @@ class Prepared:
 
 
 def _listen(port: int) -> socket.socket:
-    """The port, taken before anything is made: a port that is in use is told at once."""
+    """Listen on the port before anything is created, so that a port in use ends the command immediately."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -90,23 +91,23 @@ def _listen(port: int) -> socket.socket:
 
 
 def _settings(data_dir: Path) -> Settings:
-    """A service of its own, whatever else is set in this environment."""
+    """Settings of the demo, independent of the environment."""
     from app.settings.settings import Settings
 
     class Alone(Settings):
-        """Settings that do not look at the environment."""
+        """Settings that ignore the environment."""
 
         @classmethod
         def settings_customise_sources(cls, *_classes: Any, **sources: Any) -> tuple[Any, ...]:
-            """What is given, and nothing else."""
+            """The arguments of the constructor are the only source."""
             return (sources["init_settings"],)
 
-    witness = data_dir.resolve() / "witness" / "head"  # inside, so that deleting the folder deletes all
+    witness = data_dir.resolve() / "witness" / "head"  # inside, so that deleting the folder deletes everything
     return Alone(data_dir=data_dir, witness=witness, log_level="warning")
 
 
 def _prepare(settings: Settings, url: str) -> Prepared:
-    """Keys and a published release: what is there is used again, what is missing is made."""
+    """Create the keys and the published release, or reuse those of an earlier run."""
     from app.errors import CannotStart
     from app.main import make_service
     from app.operations.observability import configure_logging
@@ -128,7 +129,7 @@ def _prepare(settings: Settings, url: str) -> Prepared:
 
 
 def _keys(service: Service, env: Path) -> dict[str, str]:
-    """A key of each role: those of an earlier run, if the service still knows them."""
+    """A key for each role: those of an earlier run if they still work, else new ones."""
     from app.access.keys import authenticate, issue_key
     from app.access.permissions import Role
     from app.errors import NotAuthenticated
@@ -136,18 +137,18 @@ def _keys(service: Service, env: Path) -> dict[str, str]:
     stored: dict[str, str] = {}
     with suppress(OSError, ValueError):
         stored = dict(part.split("=", 1) for part in shlex.split(env.read_text(), comments=True) if "=" in part)
-    found = {}
+    keys = {}
     for role in ROLES:
         with suppress(KeyError, NotAuthenticated):
-            found[role] = stored[role.upper()]
-            if authenticate(service, found[role]).role == role:
+            keys[role] = stored[role.upper()]
+            if authenticate(service, keys[role]).role == role:
                 continue
-        found[role] = issue_key(service, name=f"demo {role}", role=Role(role), datasets=None)[1]
-    return found
+        keys[role] = issue_key(service, name=f"demo {role}", role=Role(role), datasets=None)[1]
+    return keys
 
 
 def _release(service: Service, curator_key: str) -> str:
-    """The id of a published release, after whatever is missing on the way to one."""
+    """The id of the published release; registers, orders and publishes what is missing."""
     from pydantic import TypeAdapter
 
     from app.access.keys import authenticate
@@ -173,7 +174,7 @@ def _release(service: Service, curator_key: str) -> str:
             domain=domain_of(body),
             budget=Epsilon.parse(body.budget),
         )
-    by_state = {found.state: release for release, found in dataset.releases.items()}
+    by_state = {standing.state: release for release, standing in dataset.releases.items()}
     if State.PUBLISHED in by_state:
         return by_state[State.PUBLISHED]
     order = ordered(OrderBody(epsilon=EPSILON, clusters=CLUSTERS), dataset.domain)
@@ -183,7 +184,7 @@ def _release(service: Service, curator_key: str) -> str:
 
 
 def _write(prepared: Prepared) -> None:
-    """Address, keys and release as shell variables, for the owner's eyes alone."""
+    """Write address, keys and release id as shell variables to a file that only its owner can read (mode 0600)."""
     values = {"RUGNIK_URL": prepared.url, "RELEASE": prepared.release}
     values |= {role.upper(): key for role, key in prepared.keys.items()}
     lines = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())
@@ -201,16 +202,16 @@ def _serve(settings: Settings, listener: socket.socket, prepared: Prepared) -> N
     from app.operations.server import server_options
 
     class Announcing(uvicorn.Server):
-        """Tells how to look at it once it answers."""
+        """A server that prints how to use the demo as soon as it answers."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            """Start, then tell."""
+            """Start, then print the banner."""
             await super().startup(sockets)
             typer.echo(_banner(prepared))
 
     options = server_options(settings)
     server = Announcing(uvicorn.Config(create_app(settings), timeout_graceful_shutdown=5, **options))
-    with suppress(KeyboardInterrupt):  # uvicorn stops everything in order and then hands the signal on
+    with suppress(KeyboardInterrupt):  # uvicorn shuts down and then raises the signal again
         server.run(sockets=[listener])
     note("The demo has stopped. Run it again to go on with the same data.")
 

@@ -1,7 +1,8 @@
-"""The demo's rows: made-up bike trips in a made-up city, from a public seed, so that everybody gets the same ones.
+"""Rows for the demo: synthetic bike trips in an invented city, from a public seed, so everybody gets the same rows.
 
-A trip starts at x, y (km from the south-west corner of a city of 10 by 10 km) at an hour of the day. Four hot spots and
-trips from anywhere; the first is busy in the morning, the second in the evening. Bounds are those of city and clock.
+A trip has a start (x, y), in km from the south-west corner of a city of 10 by 10 km, and an hour of the day. Most trips
+start at one of four hot spots, the others anywhere. The first hot spot is busy in the morning, the second in the
+evening. The bounds of the attributes are those of the city and of the clock.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SCHEMA: dict[str, Any] = {
         {"name": "hour", "lower": 0, "upper": 24},
     ],
 }
-# share of trips, x and y of the middle, spread in km, usual hour, spread in hours
+# share of trips; mean of x and of y, standard deviation in km; mean hour, standard deviation in hours
 _HOT_SPOTS = (
     (0.30, 2.5, 7.0, 0.6, 8.0, 1.0),  # the station
     (0.25, 7.5, 6.5, 0.7, 17.5, 1.2),  # offices
@@ -32,7 +33,7 @@ _HOT_SPOTS = (
 
 
 def trips(count: int, seed: int = SEED) -> Iterator[tuple[float, float, float]]:
-    """Some trips; the same for the same seed, and a longer list begins with a shorter one."""
+    """Yield `count` trips (x, y, hour). A seed gives the same trips each time; a larger count adds trips at the end."""
     draw = random.Random(seed)  # noqa: S311 - public on purpose
     for _ in range(count):
         share, spot = draw.random(), None
@@ -54,6 +55,6 @@ def _within(value: float, upper: float) -> float:
 
 
 def csv(count: int, seed: int = SEED) -> bytes:
-    """Trips as a CSV file with a header."""
+    """`count` trips as a CSV file with a header."""
     lines = [f"{x:.3f},{y:.3f},{hour:.2f}\n" for x, y, hour in trips(count, seed)]
     return ("x,y,hour\n" + "".join(lines)).encode()

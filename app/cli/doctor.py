@@ -1,4 +1,4 @@
-"""`rugnik doctor`: is everything as a service needs it, and if not, how is it mended? Looks, and changes nothing."""
+"""`rugnik doctor`: checks everything that a service needs, and says how to repair it. It changes nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.shared import AsJson, Code, show_json
+from app.cli.exits import Code
+from app.cli.options import AsJson
+from app.cli.output import show_json
 
 if TYPE_CHECKING:
     from app.settings.settings import Settings
@@ -27,7 +29,13 @@ _ENDS = ("", "-wal", "-shm")  # the files of a SQLite database
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: how it is, and what to do about it."""
+    """The result of one check.
+
+    about  what was checked
+    state  GOOD, DOUBTFUL or BAD
+    found  what the check saw; a field name of the JSON output
+    mend   what to do about it, empty if nothing
+    """
 
     about: str
     state: str
@@ -46,7 +54,7 @@ def doctor(
 ) -> None:
     """Check database, witness, ledger, entropy, permissions, clock and disk of the service that would run here.
 
-    Ends with 1 where something must be mended. Uses the same RUGNIK_…
+    The exit code is 1 if something must be repaired. Uses the same RUGNIK_…
     variables as `rugnik serve`; with --data-dir, that folder's own database
     and witness.
 
@@ -64,23 +72,23 @@ def doctor(
     if as_json:
         show_json([asdict(finding) for finding in findings])
     else:
-        for one in findings:
-            typer.echo(f"{one.state:<4}  {one.about:<11}  {one.found}")
-            if one.mend:
-                typer.echo(f"{'':<19}-> {one.mend}")
+        for finding in findings:
+            typer.echo(f"{finding.state:<4}  {finding.about:<11}  {finding.found}")
+            if finding.mend:
+                typer.echo(f"{'':<19}-> {finding.mend}")
     if any(finding.state == BAD for finding in findings):
         raise typer.Exit(code=Code.REFUSED)
 
 
 def _of_folder(settings: Settings, folder: Path) -> Settings:
-    """The service of a folder, whatever database is set here; a demo has its witness inside, others beside it."""
+    """Settings for the SQLite database in `folder`. A demo has its witness inside the folder, others beside it."""
     inside = folder.resolve() / "witness" / "head"
     own = {"data_dir": folder, "database_url": None, "witness": inside if inside.exists() else None}
     return settings.model_copy(update=own)
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Everything there is to look at. What depends on something broken is not looked at."""
+    """Yield the result of every check. Checks that depend on something broken are left out."""
     yield _folder(settings)
     yield from _secrets(settings)
     yield from _database(settings)
@@ -104,7 +112,7 @@ def _folder(settings: Settings) -> Finding:
 
 
 def _secrets(settings: Settings) -> Iterator[Finding]:
-    """Files that hold a key, or that whoever can write them could reset a budget with."""
+    """Files that contain a key, and files with which a person who can write them could reset a budget."""
     from app.operations.start_checks import open_to_others
 
     for path in sorted(settings.data_dir.glob("*.env")):
@@ -120,7 +128,7 @@ def _secrets(settings: Settings) -> Iterator[Finding]:
             yield Finding("database", BAD, f"{listed}: open to other users", f"chmod 600 {listed}")
     folder = settings.secrets_dir
     if folder is not None:
-        # A container wants its secrets readable; then it is the folder that keeps others out.
+        # Containers need readable secret files; then the mode of the folder keeps other users out.
         if open_to_others(folder) and any(open_to_others(path) for path in folder.glob("rugnik_*")):
             yield Finding("secrets", BAD, f"{folder} has secrets that other users can read", f"chmod 700 {folder}")
         else:
@@ -187,14 +195,16 @@ def _witness(settings: Settings, database: Database) -> Finding:
     if not os.access(path if path.exists() else _existing(path), os.W_OK):
         return Finding("witness", BAD, f"{path} cannot be written to", "let this user write it, and its folder")
     if path.resolve().parent == database.folder:
-        return Finding("witness", DOUBTFUL, "lies beside the database", "set RUGNIK_WITNESS to another disk")
+        return Finding(
+            "witness", DOUBTFUL, "is in the same folder as the database", "set RUGNIK_WITNESS to another disk"
+        )
     if seen == EMPTY and current != EMPTY:
         return Finding("witness", DOUBTFUL, f"{path} is missing", "the next start writes it; was it lost?")
     return Finding("witness", GOOD, f"agrees with the ledger at entry {seen.seq}")
 
 
 def _chain(database: Database) -> Finding:
-    """Every entry from the first on, as a start walks them."""
+    """Verify every entry from the first on, as a start does."""
     from app.errors import LedgerBroken
     from app.ledger.replay import Replay
 
@@ -208,7 +218,7 @@ def _chain(database: Database) -> Finding:
 
 
 def _clock(database: Database) -> Finding:
-    """No time server is asked: the newest entry is of today or before, or the clock is wrong, then or now."""
+    """Compare the clock with the day of the newest entry, which must not be in the future. No time server is asked."""
     from app.ledger.entries import newest_day
 
     with database.read_only() as tx:
@@ -222,10 +232,10 @@ def _clock(database: Database) -> Finding:
 
 
 def _entropy() -> Finding:
-    """Noise comes from the operating system; early in the life of a machine it may have none to give yet."""
-    give: Callable[..., bytes] | None = getattr(os, "getrandom", None)
+    """Draw from the operating system, as the noise does; early after a boot it may not have enough entropy yet."""
+    getrandom: Callable[..., bytes] | None = getattr(os, "getrandom", None)
     try:
-        drawn = give(32, os.GRND_NONBLOCK) if give else os.urandom(32)
+        drawn = getrandom(32, os.GRND_NONBLOCK) if getrandom else os.urandom(32)
     except (BlockingIOError, OSError):
         return Finding("entropy", BAD, "the operating system has none yet", "wait a minute; in a VM, add virtio-rng")
     return Finding("entropy", GOOD, f"{8 * len(drawn)} bits at once")
@@ -236,12 +246,12 @@ def _disk(settings: Settings) -> Finding:
     if not os.access(folder, os.W_OK):
         return Finding("spool", BAD, f"{folder} cannot be written to", "set RUGNIK_SPOOL_DIR to a folder of this user")
     free, wanted = shutil.disk_usage(folder).free, settings.max_spool_bytes * settings.max_uploads
-    told = f"{free / 2**30:,.1f} GiB free in {folder}, {wanted / 2**30:,.1f} GiB for the largest uploads at once"
+    space = f"{free / 2**30:,.1f} GiB free in {folder}, {wanted / 2**30:,.1f} GiB for the largest uploads at once"
     if free < wanted:
-        return Finding("spool", DOUBTFUL, told, "free some, or lower RUGNIK_MAX_SPOOL_BYTES or RUGNIK_MAX_UPLOADS")
-    return Finding("spool", GOOD, told)
+        return Finding("spool", DOUBTFUL, space, "free some, or lower RUGNIK_MAX_SPOOL_BYTES or RUGNIK_MAX_UPLOADS")
+    return Finding("spool", GOOD, space)
 
 
 def _existing(path: Path) -> Path:
-    """The nearest folder above that is there."""
+    """The nearest parent folder that exists."""
     return next(parent for parent in path.resolve().parents if parent.exists())

@@ -1,4 +1,4 @@
-"""`rugnik release`: a file of rows becomes a published synopsis."""
+"""`rugnik release`: publishes a synopsis of a file of rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import typer
 
 from app.cli.checking import DatasetOption, MediaOption, bounds_of, check_locally, confirm, progress_bar
 from app.cli.curator import Clusters, Declared, Estimate, FileArgument, OutOfRange, Rule, Use
+from app.cli.exits import Code, fail
+from app.cli.options import URL, AsJson, Key, Url, connect
+from app.cli.output import note, show_fields, show_json
 from app.cli.schema import AttributeOption, Schema, SchemaOption, find_schema, stem
-from app.cli.shared import URL, AsJson, Code, Key, Url, connect, fail, note, show_fields, show_json
 
 if TYPE_CHECKING:
     from rugnik import Client
@@ -28,7 +30,7 @@ def release(
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
     budget: Annotated[
-        str | None, typer.Option(help="For a dataset that is registered now: its budget.", show_default=False)
+        str | None, typer.Option(help="The budget, if the dataset is not registered yet.", show_default=False)
     ] = None,
     use: Use = None,
     declared: Declared = None,
@@ -36,25 +38,25 @@ def release(
     rule: Rule = None,
     out_of_range: OutOfRange = None,
     media_type: MediaOption = None,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress on the way.")] = False,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the upload.")] = False,
     checked: Annotated[
-        bool, typer.Option("--check/--no-check", help="Read the file here before epsilon is spent.")
+        bool, typer.Option("--check/--no-check", help="Read the file on this machine before epsilon is spent.")
     ] = True,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask, even if many rows would be lost.")] = False,
     order: Annotated[
-        str | None, typer.Option(help="Upload to this order, which is paid for already.", show_default=False)
+        str | None, typer.Option(help="Upload to this order, which is already paid for.", show_default=False)
     ] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a file: register the dataset if it is missing, order, upload, done. Epsilon is spent.
+    """Publish a file: register the dataset if it is missing, order, upload. This spends epsilon.
 
-    The dataset must exist, or its public bounds and budget be given: by -a
-    and --budget, or by a JSON schema beside the file. The file is read here
-    first: where many rows would be dropped or clipped you are asked, and where
-    none would be kept nothing is spent. The service itself never decides by
-    rows; a script that must not either gives --no-check.
+    The dataset must exist, or you give its public bounds and budget: with -a
+    and --budget, or in a JSON schema beside the file. The file is first read on
+    this machine. If many rows would be dropped or clipped, you are asked; if no
+    row would be kept, nothing is spent. The service itself never decides by
+    rows; use --no-check in a script that must not do so either.
 
     \b
     Example:
@@ -85,8 +87,9 @@ def release(
             rule=rule,
             out_of_range=out_of_range,
         )
-        with _kept_open(paid):
-            # Before the upload: a request right after it would tell the log when it ended, and so how long it took.
+        with _order_reminder(paid):
+            # Before the upload: a request right after it would show in the log when the upload ended, and so how long
+            # it took.
             left = client.dataset(name).budget.remaining
             published = _upload(client, paid, file, media_type=media_type, gzip=gzip)
     if as_json:
@@ -96,7 +99,10 @@ def release(
 
 
 def _registered_schema(client: Client, name: str, stated: Schema | None) -> Schema | None:
-    """The bounds of a dataset that is there; never other ones than were stated."""
+    """The schema of a registered dataset, None if it is not registered.
+
+    Ends the command if other bounds were stated.
+    """
     from rugnik import errors
 
     try:
@@ -115,7 +121,7 @@ def _registered_schema(client: Client, name: str, stated: Schema | None) -> Sche
 
 
 def _new_schema(name: str, stated: Schema | None, budget: str | None) -> Schema:
-    """What a dataset that is not there would be registered with, its budget included."""
+    """The schema and budget to register a new dataset with; ends the command if something is missing."""
     if stated is None:
         fail(
             f"There is no dataset '{name}' yet, and its bounds are not read off the file, because that would reveal "
@@ -123,7 +129,7 @@ def _new_schema(name: str, stated: Schema | None, budget: str | None) -> Schema:
             f"rows ({name}.json); or name another --dataset.",
             Code.USAGE,
         )
-    if budget is None and stated.name not in (None, name):  # perhaps a slip of the pen, and no reason for a new budget
+    if budget is None and stated.name not in (None, name):  # perhaps a typing error in --dataset: register nothing
         fail(
             f"There is no dataset '{name}' yet; {Path(stated.source).name} is for '{stated.name}'. Give --budget to "
             "register it.",
@@ -135,18 +141,20 @@ def _new_schema(name: str, stated: Schema | None, budget: str | None) -> Schema:
 
 
 def _register(client: Client, name: str, schema: Schema) -> None:
-    made = client.register_dataset(name, schema.attributes, budget=schema.budget or "", description=schema.description)
-    note(f"Registered {name} with a budget of {made.budget.granted}; bounds from {schema.source}.")
+    dataset = client.register_dataset(
+        name, schema.attributes, budget=schema.budget or "", description=schema.description
+    )
+    note(f"Registered {name} with a budget of {dataset.budget.granted}; bounds from {schema.source}.")
 
 
 def _terms_of(client: Client, order: str) -> tuple[list[str], str]:
-    """The attributes of an order, and what it does with values out of range."""
+    """The attributes of an order, and its choice for values out of range (clip or drop)."""
     terms = client.release(order).plan.order
     return list(terms["attributes"]), terms["out_of_range"]
 
 
 def _chosen(schema: Schema, columns: list[str] | None) -> dict[str, tuple[float, float]]:
-    """The bounds of the attributes that are used; of all without a choice."""
+    """The bounds of the chosen attributes; of all attributes if `columns` is None or empty."""
     unknown = [name for name in columns or () if name not in schema.attributes]
     if unknown:
         fail(f"There is no attribute '{unknown[0]}': {schema.source} has {', '.join(schema.attributes)}.", Code.USAGE)
@@ -165,8 +173,8 @@ def _upload(client: Client, order: str, file: Path, *, media_type: str | None, g
 
 
 @contextmanager
-def _kept_open(order: str) -> Iterator[None]:
-    """Whatever ends the block, the order that is paid for is not lost."""
+def _order_reminder(order: str) -> Iterator[None]:
+    """If the block fails or is interrupted, print how to go on with the order, which is already paid for."""
     from rugnik import errors
 
     try:
@@ -192,7 +200,7 @@ def _show(published: Published, left: str) -> None:
     ]
     if published.ingest is not None:
         rows = published.ingest
-        told = f"{rows.rows_read:,} read, {rows.rows_dropped:,} dropped, {rows.rows_clipped:,} clipped"
-        fields.append(("rows, for you alone", told))
+        numbers = f"{rows.rows_read:,} read, {rows.rows_dropped:,} dropped, {rows.rows_clipped:,} clipped"
+        fields.append(("rows, for you alone", numbers))
     show_fields(fields)
     note(f"Ask for ever: rugnik query clusters {published.id} --k {published.plan.order['clusters']}")

@@ -1,6 +1,6 @@
-"""Public bounds on the command line: from options, or from a JSON file that is the body of `POST /v1/datasets`.
+"""Public bounds on the command line: from options, or from a JSON file with the body of `POST /v1/datasets`.
 
-Bounds are never read off the rows: whoever sees a minimum or a maximum of the data has seen a row of it.
+Bounds are never read from the rows: a minimum or maximum of the data is a value of one of its rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.shared import Code, fail
+from app.cli.exits import Code, fail
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _ATTRIBUTE = re.compile(rf"([^:]+):({_NUMBER})\.\.({_NUMBER})", re.ASCII)
@@ -40,7 +40,7 @@ SchemaOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a dataset is registered with, and where that was found."""
+    """What a dataset is registered with; `source` says where it comes from, for messages."""
 
     attributes: dict[str, tuple[float, float]]
     source: str
@@ -50,23 +50,26 @@ class Schema:
 
 
 def stem(file: Path) -> str:
-    """The name of a file without its endings: trips.csv.gz -> trips."""
+    """The name of a file without its suffixes: trips.csv.gz -> trips."""
     return file.name.removesuffix(".gz").rpartition(".")[0] or file.name
 
 
 def parse_attributes(options: list[str]) -> dict[str, tuple[float, float]]:
-    """`age:0..100` for each attribute."""
-    found: dict[str, tuple[float, float]] = {}
+    """Attribute name -> (lower, upper), from options such as `age:0..100`; raises BadParameter."""
+    bounds: dict[str, tuple[float, float]] = {}
     for option in options:
         match = _ATTRIBUTE.fullmatch(option)
         if match is None:
             raise typer.BadParameter(f"'{option}': write it as name:lower..upper, such as age:0..100", param_hint="-a")
-        found[match[1]] = (float(match[2]), float(match[3]))
-    return found
+        bounds[match[1]] = (float(match[2]), float(match[3]))
+    return bounds
 
 
 def find_schema(file: Path | None, options: list[str] | None, path: Path | None) -> Schema | None:
-    """From options, else from the file that was named, else from the one beside the rows; None without any."""
+    """The schema from the options, else from `path`, else from a JSON file beside `file`; None if there is none.
+
+    Ends the command if a schema file cannot be read.
+    """
     if options:
         return Schema(parse_attributes(options), "the --attribute options")
     if path is None and file is not None:
@@ -78,7 +81,7 @@ def find_schema(file: Path | None, options: list[str] | None, path: Path | None)
 def _read(path: Path) -> Schema:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        attributes = {one["name"]: (float(one["lower"]), float(one["upper"])) for one in stored["attributes"]}
+        attributes = {a["name"]: (float(a["lower"]), float(a["upper"])) for a in stored["attributes"]}
         return Schema(attributes, str(path), stored.get("name"), _text(stored, "budget"), stored.get("description", ""))
     except FileNotFoundError:
         fail(f"There is no schema file {path}.", Code.USAGE)

@@ -12,10 +12,10 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
 ) -> None:
-    """Serve the API. SQLite is migrated by itself; PostgreSQL needs `rugnik migrate` first.
+    """Serve the API. SQLite is migrated automatically; PostgreSQL needs `rugnik migrate` first.
 
-    The first start prints an admin key, once. Settings are RUGNIK_… variables
-    of the environment; `rugnik doctor` checks them.
+    The first start prints an admin key, once. Settings are environment variables
+    RUGNIK_…; `rugnik doctor` checks them.
 
     \b
     Example:
@@ -27,7 +27,7 @@ def serve(
 
 
 def migrate() -> None:
-    """Bring the database to this version of rugnik. Safe to run twice, and by two at once.
+    """Migrate the database to this version of rugnik. Safe to run twice, also at the same time.
 
     \b
     Example:

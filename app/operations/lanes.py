@@ -1,7 +1,8 @@
-"""Lanes: how much is worked on at once, in this process and for one key.
+"""Lanes: thread pools with a limit, a limit for each key, and a fair queue (round robin over the keys).
 
-Arithmetic keeps threads busy, and more of them than cores only take turns. So each kind of work has a lane: some slots,
-a share of them for each key, and a short queue for each key. Keys take turns. A key whose queue is full gets 429.
+Arithmetic keeps threads busy, and more threads than cores only compete for the processor. So each kind of work has a
+lane, which is a small thread pool. A key may use only a share of its slots, and has a short queue of its own. A free
+slot goes to the next key in turn. If the queue of a key is full, its next request is refused with 429 (backpressure).
 """
 
 from __future__ import annotations
@@ -19,32 +20,35 @@ from core.checkpoint import Checkpoint
 
 _Result = TypeVar("_Result")
 STREAMS, STREAMS_PER_KEY = 32, 4
-_RETRY_SECONDS = 5  # when a caller may come back who has too much at work already
+_RETRY_SECONDS = 5  # Retry-After of a refusal
 
 
 class Stopped(Exception):
-    """Raised at a checkpoint of work that nobody waits for any more."""
+    """Raised at a checkpoint of work whose callers have all gone."""
 
 
 class Lane:
-    """Slots for one kind of work. Its methods run on the event loop, its work in threads."""
+    """A thread pool for one kind of work: `slots` threads, at most `per_key` for a key, `queue` waiters for a key.
+
+    Call its methods on the event loop only; the work runs in the threads.
+    """
 
     def __init__(self, name: str, *, slots: int, per_key: int, queue: int) -> None:
         self._slots, self._per_key, self._queue = slots, per_key, queue
         self._busy: Counter[str] = Counter()
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # whose turn is next comes first
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # in the order of turns
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix=name)
 
     async def start(self, key: str, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
-        """Wait for a slot, then begin the work in a thread; the slot is free again when the thread is done.
+        """Wait for a slot, then start the work in a thread. The slot becomes free when the thread is done.
 
-        Await the future behind `asyncio.shield`: a thread cannot be cancelled.
+        Await the future through `asyncio.shield`: a thread cannot be cancelled.
         """
         await self.enter(key)
         return self.begin(key, work)
 
     async def enter(self, key: str) -> None:
-        """Take a slot as soon as this key may have one; TooManyRequests if too many of its requests wait already."""
+        """Take a slot as soon as this key may have one; raises TooManyRequests if the queue of the key is full."""
         if self._may_enter(key):
             self._busy[key] += 1
             return
@@ -57,22 +61,22 @@ class Lane:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave(key)  # the slot came at the same moment
+                self.leave(key)  # the slot was assigned at the same moment
             else:
                 self._forget(key, turn)
             raise
 
     def begin(self, key: str, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
-        """Begin work in the slot that this key has taken."""
+        """Start work in a slot that `enter` has taken for this key."""
         loop = asyncio.get_running_loop()
         future = self._threads.submit(work)
         future.add_done_callback(lambda _: loop.call_soon_threadsafe(self.leave, key))
         result = asyncio.wrap_future(future)
-        result.add_done_callback(lambda done: done.cancelled() or done.exception())  # looked at, if by nobody else
+        result.add_done_callback(lambda done: done.cancelled() or done.exception())  # so that asyncio logs nothing
         return result
 
     def leave(self, key: str) -> None:
-        """Give a slot back; the next key in turn that may have it gets it."""
+        """Return a slot and assign it to the next waiting key whose share is not used up."""
         self._busy[key] -= 1
         if not self._busy[key]:
             del self._busy[key]
@@ -80,7 +84,7 @@ class Lane:
             while candidate in self._waiting and self._may_enter(candidate):
                 turn = self._waiting[candidate][0]
                 self._forget(candidate, turn)
-                if turn.done():  # cancelled: its client went away, and its task has not run since
+                if turn.done():  # cancelled: its client went away, and its task has not run yet
                     continue
                 if candidate in self._waiting:
                     self._waiting.move_to_end(candidate)
@@ -90,12 +94,12 @@ class Lane:
 
     @property
     def busy(self) -> int:
-        """How many slots are taken."""
+        """Number of slots in use."""
         return self._busy.total()
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for a slot."""
+        """Number of requests that wait for a slot."""
         return sum(map(len, self._waiting.values()))
 
     def _may_enter(self, key: str) -> bool:
@@ -110,7 +114,7 @@ class Lane:
 
 
 class _Flight:
-    """Work that is going on, and how many wait for it."""
+    """Running work that several callers share, and the number of callers that wait for it."""
 
     def __init__(self) -> None:
         self.stopped = Event()
@@ -118,13 +122,13 @@ class _Flight:
         self.result: asyncio.Future[Any]
 
     def checkpoint(self) -> None:
-        """Called from the thread at work."""
+        """Called by the working thread now and then; raises Stopped if nobody waits any more."""
         if self.stopped.is_set():
             raise Stopped
 
 
 class Lanes:
-    """The lanes of one process, its single flights and its streams."""
+    """The lanes of a process, its single flights, and the number of its open downloads."""
 
     def __init__(self) -> None:
         self.quick = Lane("quick", slots=4, per_key=2, queue=64)
@@ -134,10 +138,10 @@ class Lanes:
         self._streams: Counter[str] = Counter()
 
     async def run(self, lane: Lane, key: str, name: Hashable, work: Callable[[Checkpoint], _Result]) -> _Result:
-        """The result of work in a lane; all who ask for the same name while it goes on share it (single flight).
+        """Run work in a lane and return its result. Callers with the same `name` share one run (single flight).
 
-        When the last of them is cancelled, work that has not begun is dropped, and work that has begun stops at its
-        next checkpoint.
+        When the last of these callers is cancelled, work that has not started is dropped, and running work stops at
+        its next checkpoint. Raises TooManyRequests, and whatever the work raises.
         """
         flight = self._flights.get((lane, name))
         if flight is None:
@@ -145,7 +149,7 @@ class Lanes:
             flight = self._flights.get((lane, name))
             if flight is None:
                 flight = self._fly(lane, key, name, work)
-            else:  # begun by somebody else in the meantime
+            else:  # another caller has started it in the meantime
                 lane.leave(key)
         flight.waiters += 1
         try:
@@ -164,13 +168,13 @@ class Lanes:
         return flight
 
     def _land(self, place: Hashable, flight: _Flight) -> None:
-        """Nobody joins it any more; whoever comes now begins anew."""
+        """Remove a flight: later callers start a new one."""
         if self._flights.get(place) is flight:
             del self._flights[place]
 
     @contextmanager
     def stream(self, key: str) -> Iterator[None]:
-        """Count a stream of this key while it is open; TooManyRequests beyond the key's or the process's number."""
+        """Count a download of this key while it is open; raises TooManyRequests beyond the limit of key or process."""
         if self._streams[key] >= STREAMS_PER_KEY:
             raise TooManyRequests(f"This key has {STREAMS_PER_KEY} downloads open already.", _RETRY_SECONDS)
         if self._streams.total() >= STREAMS:
@@ -185,5 +189,5 @@ class Lanes:
 
     @property
     def streams(self) -> int:
-        """How many streams are open."""
+        """Number of open downloads."""
         return self._streams.total()

@@ -1,4 +1,4 @@
-"""What a process that holds raw rows must not do: leave its memory on a disk, or its files open to others."""
+"""Process settings for a service that has raw rows in memory: private files (umask) and no core dumps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ _PR_SET_DUMPABLE = 4
 
 
 def keep_files_private() -> None:
-    """Whatever this process makes from now on can be read by its own user alone: files 0600, folders 0700."""
+    """Set the umask: files of this process get mode 0600 and folders 0700 from now on."""
     os.umask(0o077)
 
 
 def disable_core_dumps() -> None:
-    """No core file of this process, neither by limit nor through a handler that a kernel pipes dumps to."""
+    """Prevent core dumps: the size limit is 0, and on Linux the process is not dumpable.
+
+    The limit alone does not stop a kernel that pipes dumps to a handler program.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -1,7 +1,7 @@
-"""Whether the service can do its work: database, migrations, witness, and folders that can be written to.
+"""Readiness: database, migrations, witness, ledger, and folders that can be written to.
 
-The answer comes within seconds, also while every thread and every connection waits for something: the check runs in
-threads of its own, and a check that takes too long is left behind and counts as a failure.
+The answer comes within seconds, even while all request threads and all connections are blocked. The check has its own
+threads, and a check that takes too long is abandoned and counts as a failure.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from app.operations.start_checks import unwritable_folder
 from app.service import Service
 from app.storage.database import WAIT_SECONDS
 
-_PATIENCE = WAIT_SECONDS + 1.0  # seconds; enough for the pool to say that it is used up
-_THREADS = anyio.CapacityLimiter(40)  # apart from those of requests, which may all be waiting
-_AT_WORK = BoundedSemaphore(4)  # checks at once, held until a check ends: a disk that hangs holds no more threads
+_PATIENCE = WAIT_SECONDS + 1.0  # seconds; longer than the connection pool waits before it raises
+_THREADS = anyio.CapacityLimiter(40)  # separate from the threads of requests, which may all be blocked
+_AT_WORK = BoundedSemaphore(4)  # running checks; held until a check ends, so a hanging disk blocks at most four threads
 
 
 async def require_ready(service: Service) -> None:
-    """Return if the service can do its work; NotReady with a sentence otherwise."""
+    """Return if the service is ready; raises NotReady with a sentence, or LedgerBroken."""
     with anyio.move_on_after(_PATIENCE):
         await to_thread.run_sync(partial(_check_in_turn, service), abandon_on_cancel=True, limiter=_THREADS)
         return
@@ -35,7 +35,7 @@ async def require_ready(service: Service) -> None:
 
 def _check_in_turn(service: Service) -> None:
     if not _AT_WORK.acquire(timeout=_PATIENCE):
-        return  # nobody waits for this any more
+        return  # the caller has given up already
     try:
         _check(service)
     finally:

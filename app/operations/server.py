@@ -1,4 +1,4 @@
-"""What `rugnik serve` and `rugnik migrate` do. Whatever prevents it is CannotStart, with one sentence to act on."""
+"""Runs the server (`rugnik serve`) and migrations (`rugnik migrate`). CannotStart has a sentence to act on."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from app.operations.start_checks import database_errors, prepare_data_folder, re
 from app.settings.settings import Settings
 from app.storage.database import Database
 
-GRACE_SECONDS = 30  # for requests at work when the service is told to stop; a supervisor should wait longer than this
+GRACE_SECONDS = 30  # for running requests after a stop signal; a supervisor should wait longer than this
 
 
 def read_settings() -> Settings:
-    """The settings in the environment; a wrong one is named, and its value is not, since it may be a secret."""
+    """The settings from the environment. CannotStart names wrong settings without their values, which may be secret."""
     try:
         return Settings()
     except ValidationError as error:
-        wrong = error.errors(include_input=False, include_context=False)
+        faults = error.errors(include_input=False, include_context=False)
     raise CannotStart(
-        "A setting is wrong. " + "; ".join(_sentence(found["loc"], found["msg"]) for found in wrong) + "."
+        "A setting is wrong. " + "; ".join(_sentence(fault["loc"], fault["msg"]) for fault in faults) + "."
     )
 
 
 def serve(settings: Settings, *, host: str, port: int, workers: int, show_key: Callable[[str], None]) -> None:
-    """Serve until a signal says to stop. The first start hands its admin key to `show_key`, once."""
+    """Serve until a stop signal. The very first start passes a new admin key to `show_key`, once."""
     configure_logging(settings.log_level)
     require_free(host, port)
     require_files(settings.max_connections)
@@ -54,9 +54,9 @@ def serve(settings: Settings, *, host: str, port: int, workers: int, show_key: C
 
 
 def server_options(settings: Settings) -> dict[str, Any]:
-    """How uvicorn serves rugnik, under `serve` and in the demo.
+    """Options of uvicorn for `serve` and for the demo.
 
-    No access log: when an upload ends, and how often one is tried, is nobody's business.
+    There is no access log: it would record when uploads end and how often they are tried, a timing side channel.
     """
     return {
         "access_log": False,
@@ -70,7 +70,7 @@ def server_options(settings: Settings) -> dict[str, Any]:
 
 
 def migrate(settings: Settings) -> None:
-    """Bring the database to this version of rugnik."""
+    """Migrate the database to the schema of this version."""
     configure_logging(settings.log_level)
     prepare_data_folder(settings)
     database = Database(settings.url)
@@ -80,5 +80,5 @@ def migrate(settings: Settings) -> None:
 
 
 def _sentence(place: tuple[int | str, ...], message: str) -> str:
-    """One complaint of pydantic's; what concerns all settings has no place and names its variable itself."""
+    """An error of pydantic as text. Errors about several settings have no place and name their variables themselves."""
     return ": ".join([*(f"RUGNIK_{str(name).upper()}" for name in place[:1]), message.removeprefix("Value error, ")])

@@ -1,6 +1,7 @@
-"""Before the first request: what a start needs, tried at once, and whatever is amiss told in one sentence.
+"""Checks before the first request: folders, file modes, database, port, number of open files.
 
-A folder is tried by writing to a nameless file in it, since modes alone do not tell of read-only mounts or full disks.
+Each check raises CannotStart with one sentence to act on. A folder is checked by writing to an unlinked file in it,
+because file modes say nothing about read-only mounts or full disks.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from app.storage.database import Database
 
 log = structlog.get_logger(__name__)
 
-SPARE_FILES = 200  # for the database's connections, spools, logs and libraries
+SPARE_FILES = 200  # open files for database connections, spools, logs and libraries
 
 
 def prepare_folders(settings: Settings) -> None:
-    """The folders of data, witness and spool exist and can be written to, or CannotStart."""
+    """Create missing folders of data and witness; CannotStart if one of them or the spool is not writable."""
     prepare_data_folder(settings)
     close_to_others(settings)
     witness = settings.witness_path.resolve()
@@ -51,7 +52,10 @@ def prepare_folders(settings: Settings) -> None:
 
 
 def prepare_data_folder(settings: Settings) -> None:
-    """The folder of the embedded database exists and can be written to, or CannotStart. New files are private."""
+    """Create the folder of the SQLite database if it is missing; CannotStart if it is not writable.
+
+    Also sets the umask, so that new files are private.
+    """
     keep_files_private()
     if settings.database_url is None:
         with _refused("RUGNIK_DATA_DIR", settings.data_dir):
@@ -60,9 +64,9 @@ def prepare_data_folder(settings: Settings) -> None:
 
 
 def close_to_others(settings: Settings) -> None:
-    """Make files of the database and the witness private that an earlier version left readable; warn of a folder.
+    """Make database and witness files private that an earlier version left readable; log a warning for the folder.
 
-    SQLite gives the files beside a database the mode of the database.
+    SQLite gives its -wal and -shm files the mode of the database file.
     """
     files = [settings.witness_path, Path(f"{settings.witness_path}.lock")]
     if settings.url.get_backend_name() == "sqlite":
@@ -71,13 +75,13 @@ def close_to_others(settings: Settings) -> None:
         if open_to_others(database.parent):
             log.warning("data_folder_open_to_others", path=str(database.parent), mend=f"chmod 700 {database.parent}")
     for path in files:
-        with suppress(OSError):  # another user's file: `rugnik doctor` tells
+        with suppress(OSError):  # a file of another user: `rugnik doctor` reports it
             if open_to_others(path):
                 path.chmod(0o600)
 
 
 def open_to_others(path: Path) -> bool:
-    """Whether users other than its owner can read, write or enter something; False where there is nothing."""
+    """Whether group or others have any permission on a path; False if it does not exist."""
     try:
         return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
     except FileNotFoundError:
@@ -85,7 +89,7 @@ def open_to_others(path: Path) -> bool:
 
 
 def unwritable_folder(settings: Settings) -> str | None:
-    """The setting whose folder cannot be written to now, if any: asked while the service runs, so nothing is made."""
+    """The name of a setting whose folder is not writable now, or None. For a running service: creates no folder."""
     folders = {
         "RUGNIK_WITNESS": settings.witness_path.resolve().parent,
         "RUGNIK_SPOOL_DIR": settings.spool_dir or Path(tempfile.gettempdir()),
@@ -105,18 +109,21 @@ def unwritable_folder(settings: Settings) -> str | None:
 
 @contextmanager
 def database_errors(database: Database) -> Iterator[None]:
-    """Whatever a database says at the start, as CannotStart with its first line; it never contains a password."""
+    """Turn an error of the database into CannotStart with its first line, which never contains a password."""
     try:
         yield
     except SQLAlchemyError as error:
-        said = str(error.orig).splitlines() if isinstance(error, DBAPIError) and error.orig else []
-        why = said[0] if said else type(error).__name__
+        lines = str(error.orig).splitlines() if isinstance(error, DBAPIError) and error.orig else []
+        why = lines[0] if lines else type(error).__name__
         raise CannotStart(f"The database cannot be used ({place_of(database.url)}): {why}") from None
 
 
 @contextmanager
 def serving_alone(database: Database) -> Iterator[None]:
-    """One service to one SQLite file; its workers count as one. PostgreSQL may be shared by any number."""
+    """Hold a file lock on a SQLite database; CannotStart if another service holds it.
+
+    A service and its workers share one lock. Any number of services may share a PostgreSQL database.
+    """
     if not database.is_sqlite:
         yield
         return
@@ -135,7 +142,7 @@ def serving_alone(database: Database) -> Iterator[None]:
 
 
 def require_free(host: str, port: int) -> None:
-    """An address that can be listened on, or CannotStart; found out before anything is made or printed."""
+    """CannotStart if the service cannot listen on this address. Called before anything is created or printed."""
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError as error:
@@ -147,7 +154,7 @@ def require_free(host: str, port: int) -> None:
 
 
 def require_files(connections: int) -> None:
-    """As many open files as the connections take and SPARE_FILES beside them, or CannotStart; workers inherit it."""
+    """Raise the limit of open files to `connections` + SPARE_FILES, or CannotStart. Workers inherit the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + SPARE_FILES
     if hard != resource.RLIM_INFINITY and hard < needed:

@@ -1,1 +1,1 @@
-"""Settings: every RUGNIK_ variable, and the two kinds of value that need care (database address, secret files)."""
+"""Settings: every RUGNIK_ variable; the database URL and secret files, whose values must not appear in messages."""

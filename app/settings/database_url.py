@@ -1,4 +1,4 @@
-"""RUGNIK_DATABASE_URL, read with care: whatever is wrong with it, no message quotes a piece that may be a password."""
+"""Parses RUGNIK_DATABASE_URL. No error message quotes a part of it, because that part may be a password."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DRIVERS = {
 
 
 def parse_database_url(text: str) -> URL:
-    """The URL with the driver that rugnik brings along, or a ValueError with a sentence to act on."""
+    """The URL with the driver that rugnik installs; raises ValueError with a sentence to act on."""
     if text.count("@") > 1:
-        # Read up to the first @, the rest of a password would pass for a host and be printed as one.
+        # A parser that splits at the first @ takes the rest of the password for the host, which messages do print.
         raise ValueError("an @ in a password is written %40, or the password given as RUGNIK_DATABASE_PASSWORD")
     try:
         url = make_url(text)
@@ -31,7 +31,7 @@ def parse_database_url(text: str) -> URL:
 
 
 def place_of(url: URL) -> str:
-    """A database by its place, for messages: no user, no password, no options."""
+    """The database name and host of a URL, for messages: without user, password and options."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     host = url.host or url.query.get("host") or "the local socket"

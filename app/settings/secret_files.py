@@ -1,4 +1,4 @@
-"""Secrets by file: one folder, one file for each secret, as containers and systemd hand them over."""
+"""Secrets from files: a folder with one file for each secret, as containers and systemd provide them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 
 def read_secrets(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The secrets that have a file `rugnik_<name>` in the folder, without the newline that most files end with.
+    """Name -> secret, for each name that has a file `rugnik_<name>` in the folder. Newlines at the end are removed.
 
-    A ValueError names the file and never what is in it.
+    Raises ValueError, which names the file and never quotes its content.
     """
     if not folder.is_dir():
         raise ValueError(f"RUGNIK_SECRETS_DIR: {folder} is not a folder")
-    found = {}
+    secrets = {}
     for name in names:
         path = folder / f"rugnik_{name}"
         try:
@@ -25,5 +25,5 @@ def read_secrets(folder: Path, names: Iterable[str]) -> dict[str, str]:
             raise ValueError(f"RUGNIK_SECRETS_DIR: {path} cannot be read ({why})") from None
         if not secret:
             raise ValueError(f"RUGNIK_SECRETS_DIR: {path} is empty")
-        found[name] = secret
-    return found
+        secrets[name] = secret
+    return secrets

@@ -1,4 +1,4 @@
-"""Settings: every RUGNIK_… variable typed, defaulted and described. README lists them all; a test compares."""
+"""Settings: every RUGNIK_… variable with its type, default and description. README lists them; a test compares both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SECRETS = ("database_password", "admin_key", "metrics_key")
 
 
 class Settings(BaseSettings):
-    """How one rugnik runs. An argument of `create_app`; nothing reads the environment behind its back."""
+    """The settings of a service, passed to `create_app`. No other code reads the environment."""
 
     model_config = SettingsConfigDict(
         env_prefix="RUGNIK_", env_ignore_empty=True, frozen=True, extra="ignore", hide_input_in_errors=True
@@ -167,20 +167,20 @@ class Settings(BaseSettings):
 
     @field_validator("database_password")
     @classmethod
-    def _said_once(cls, password: SecretStr | None, found: ValidationInfo) -> SecretStr | None:
-        url = found.data.get("database_url")
+    def _require_one_password(cls, password: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        url = info.data.get("database_url")
         if password is not None and url is not None and parse_database_url(url).password is not None:
             raise ValueError("RUGNIK_DATABASE_URL holds a password as well; leave it out there")
         return password
 
     @property
     def sqlite_path(self) -> Path:
-        """Where the SQLite database lies when no URL is set."""
+        """The file of the SQLite database that is used if no URL is set."""
         return self.data_dir / "rugnik.db"
 
     @property
     def url(self) -> URL:
-        """The database that is used. Its text shows no password."""
+        """The URL of the database, with the password; str() of it shows no password."""
         if self.database_url is None:
             return URL.create("sqlite", database=str(self.sqlite_path.resolve()))
         url = parse_database_url(self.database_url)
@@ -190,18 +190,18 @@ class Settings(BaseSettings):
 
     @property
     def witness_path(self) -> Path:
-        """The witness file that is used: beside the data folder, not in it, so that restoring one keeps the other."""
+        """The witness file; by default beside the data folder, so that restoring that folder does not restore it."""
         folder = self.data_dir.resolve()
         return self.witness or folder.with_name(folder.name + ".witness")
 
     @property
     def secret_path(self) -> Path:
-        """The file of the service's own secret, beside the witness and so outside the database."""
+        """The file of the service's secret: beside the witness, and so outside of the database."""
         return self.witness_path.with_name(self.witness_path.name + ".key")
 
     @property
     def limits(self) -> Limits:
-        """How much of the machine one upload may take."""
+        """The limits of one upload."""
         return Limits(
             max_bytes=self.max_upload_bytes,
             max_inflated_bytes=self.max_inflated_bytes,

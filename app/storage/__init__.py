@@ -1,1 +1,1 @@
-"""The database: engine, transactions, tables, turns and pages. The only room that names SQL dialects."""
+"""The database: engine, transactions, tables, and a FIFO lock for writers. Only this package names SQL dialects."""

@@ -1,4 +1,4 @@
-"""The database: an engine, transaction() for writing and read_only() for reading, on SQLite or PostgreSQL."""
+"""Database: an SQLAlchemy engine for SQLite or PostgreSQL, with transaction() to write and read_only() to read."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ import migrations
 from app.errors import CannotStart
 from app.storage.turns import Turns
 
-# Connections of one worker to PostgreSQL: kept, and more while many requests are at work.
+# Connections of one worker to PostgreSQL: so many are kept open, and so many more under load.
 POOL_SIZE = 10
 POOL_OVERFLOW = 20
-# SQLite's connections cost a file or two: more than there are threads for requests, so that none waits for another's.
+# SQLite connections are cheap (one or two files). There are more of them than request threads, so none has to wait.
 _SQLITE_OVERFLOW = 40
-# Seconds that a request waits for a connection, and then for a lock, before it is answered 503. Sixty-four orders at
-# once are through in about two seconds on two busy cores.
+# Seconds that a request waits for a connection, and then for a lock, before it is answered with 503. For comparison:
+# sixty-four simultaneous orders take about two seconds on two busy cores.
 WAIT_SECONDS = 5
-_ASK_AGAIN = 0.002  # seconds
+_RETRY_SECONDS = 0.002  # between two attempts to get SQLite's write lock
 
 
 class Database:
-    """One engine and its two kinds of transaction.
+    """An engine and its two kinds of transaction.
 
-    A use case opens exactly one `transaction()` and leaves it before its reply exists: FastAPI runs the code after a
-    dependency's `yield` once the reply has gone, so a commit there could fail unseen.
+    A use case opens exactly one `transaction()` and closes it before the response exists. The reason: FastAPI runs the
+    code after the `yield` of a dependency when the response has been sent, so a commit there could fail unnoticed.
     """
 
     def __init__(self, url: str | URL) -> None:
@@ -47,17 +47,17 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether this is the embedded database."""
+        """Whether this is SQLite, the embedded database."""
         return self.url.get_backend_name() == "sqlite"
 
     @property
     def folder(self) -> Path | None:
-        """Where the embedded database lies."""
+        """The folder of the SQLite file; None on PostgreSQL."""
         return Path(self.url.database or "").resolve().parent if self.is_sqlite else None
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """All of the block, durably, or none of it. On SQLite the writer's lock is taken at once."""
+        """Commit the whole block durably, or nothing if it raises. On SQLite the write lock is taken at the start."""
         with (
             self._turn(),
             self.engine.connect().execution_options(rugnik_writes=True) as connection,
@@ -67,7 +67,7 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """On SQLite, the writers of this process in order of arrival: SQLite itself serves them in any order."""
+        """On SQLite, let the writers of this process in first come, first served; SQLite itself keeps no order."""
         if not self.is_sqlite:
             yield
             return
@@ -80,13 +80,13 @@ class Database:
 
     @contextmanager
     def read_only(self) -> Iterator[Connection]:
-        """One consistent view; nothing is kept."""
+        """A consistent snapshot for reading; rolled back at the end."""
         with self.engine.connect() as connection, connection.begin() as transaction:
             yield connection
             transaction.rollback()
 
     def migrate(self) -> None:
-        """Bring the schema to this version of rugnik."""
+        """Migrate the schema to this version of rugnik; CannotStart if the database belongs to another version."""
         with self.engine.connect().execution_options(rugnik_writes=True) as connection:
             config = alembic_config()
             config.attributes["connection"] = connection
@@ -98,7 +98,7 @@ class Database:
                 ) from None
 
     def pending_migrations(self) -> bool:
-        """Whether the schema is not the one this version of rugnik was written for."""
+        """Whether the schema differs from the one of this version of rugnik."""
         with self.engine.connect() as connection:
             heads = set(MigrationContext.configure(connection).get_current_heads())
         return heads != set(ScriptDirectory.from_config(alembic_config()).get_heads())
@@ -109,7 +109,7 @@ class Database:
 
 
 def alembic_config() -> Config:
-    """Alembic, configured in code: the scripts lie in the `migrations` package, in a checkout and in a wheel."""
+    """Configuration of Alembic; the scripts are in the package `migrations`, both in a checkout and in a wheel."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     config.set_main_option("path_separator", "os")
@@ -117,7 +117,7 @@ def alembic_config() -> Config:
 
 
 def _sqlite_engine(url: URL) -> Engine:
-    # isolation_level None: the driver begins nothing by itself, `_begin` does.
+    # isolation_level None: the driver starts no transactions; `_begin` does.
     engine = create_engine(
         url,
         pool_size=POOL_SIZE,
@@ -143,7 +143,10 @@ def _sqlite_engine(url: URL) -> Engine:
 
 
 def _begin_writing(connection: Connection) -> None:
-    """Take SQLite's writer's lock, asking often: its own way of waiting asks ten times a second, and workers starve."""
+    """Take the write lock of SQLite, polling every few milliseconds.
+
+    The busy handler of SQLite polls about ten times a second, so that some worker processes would starve.
+    """
     deadline = time.monotonic() + WAIT_SECONDS
     connection.exec_driver_sql("PRAGMA busy_timeout = 0")
     try:
@@ -153,7 +156,7 @@ def _begin_writing(connection: Connection) -> None:
             except OperationalError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(_ASK_AGAIN)
+                time.sleep(_RETRY_SECONDS)
             else:
                 return
     finally:
@@ -169,7 +172,7 @@ def _postgres_engine(url: URL) -> Engine:
         max_overflow=POOL_OVERFLOW,
         pool_timeout=WAIT_SECONDS,
         connect_args={
-            "connect_timeout": 10,  # seconds; a host that swallows packets would otherwise hold a request for minutes
+            "connect_timeout": 10,  # seconds; a host that drops packets would otherwise block a request for minutes
             "options": f"-c lock_timeout={WAIT_SECONDS}s -c statement_timeout=60s -c synchronous_commit=on",
         },
     )

@@ -1,4 +1,4 @@
-"""The tables. The ledger and the synopses only ever grow; everything that decides is in the ledger."""
+"""The database tables. Ledger and synopses are append-only. Every decision is made from the ledger alone."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ metadata = MetaData(
     }
 )
 
-# SQLite numbers rows by a column that is exactly INTEGER; PostgreSQL wants the 64 bits by name.
+# 64-bit integers. SQLite requires the type name INTEGER for an autoincrement column; on PostgreSQL it is BIGINT.
 Whole = BigInteger().with_variant(Integer, "sqlite")
 
-# Who is signed in to the dashboard. A copy of these rows opens nothing: the cookie is not in them.
+# Sessions of the dashboard. A copy of this table lets nobody sign in: it does not contain the cookies.
 sessions = Table(
     "sessions",
     metadata,
@@ -39,7 +39,7 @@ sessions = Table(
     Column("expires_at", String(20), nullable=False),
 )
 
-# Descriptions of datasets that version 0.1 registered, for people to read. Newer ones are in the ledger.
+# Descriptions of datasets that version 0.1 registered. Those of newer datasets are in the ledger.
 datasets = Table(
     "datasets",
     metadata,
@@ -54,7 +54,7 @@ synopses = Table(
     Column("body", LargeBinary, nullable=False, comment="zlib of the canonical bytes; its digest is in the ledger"),
 )
 
-# Everything that decides is in here: datasets and their domains, orders, states, digests, keys.
+# The source of truth: datasets and their domains, orders, states, digests, keys.
 ledger = Table(
     "ledger",
     metadata,
@@ -75,7 +75,7 @@ ledger = Table(
     Index("ix_ledger_actor_seq", "actor", "seq"),
 )
 
-# When somebody walked the chain, and what they found: for people. The walk itself is the proof, not this row.
+# History of verifications, for people to read. It proves nothing: only verifying the chain again does.
 verifications = Table(
     "verifications",
     metadata,
@@ -88,7 +88,7 @@ verifications = Table(
     Column("reason", Text, nullable=True),
 )
 
-# Answers that took long to work out: a memory that may be emptied at any time, since they can be worked out again.
+# Cache of answers that took long to compute. It may be emptied at any time: they can be computed again.
 answers = Table(
     "answers",
     metadata,
@@ -99,7 +99,7 @@ answers = Table(
     UniqueConstraint("key"),
 )
 
-# One row, locked for the length of an append on PostgreSQL; on SQLite, BEGIN IMMEDIATE locks the whole file instead.
+# One row, which an append locks on PostgreSQL until it commits. On SQLite, BEGIN IMMEDIATE locks the whole file.
 ledger_lock = Table("ledger_lock", metadata, Column("id", Integer, primary_key=True, autoincrement=False))
 
 APPEND_ONLY = (datasets, synopses, ledger)

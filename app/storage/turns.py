@@ -1,4 +1,4 @@
-"""Turns: a first-in-first-out lock with a time limit."""
+"""Turns: a first-in-first-out (FIFO) lock with a time limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class Turns:
-    """One thread at a time, in the order of arrival. A lock of `threading` serves waiting threads in any order."""
+    """A FIFO mutex: threads get it in the order of arrival. A `threading.Lock` gives no such order."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -18,7 +18,7 @@ class Turns:
 
     @contextmanager
     def taken(self, seconds: float) -> Iterator[None]:
-        """Hold the lock for the block; TimeoutError if it is not free within `seconds`."""
+        """Hold the lock during the block; raises TimeoutError if it is not free within `seconds`."""
         self._acquire(seconds)
         try:
             yield
@@ -35,7 +35,7 @@ class Turns:
         if mine.wait(seconds):
             return
         with self._lock:
-            if not mine.is_set():  # it may have been handed over just now
+            if not mine.is_set():  # else it was handed over at the last moment, and is ours
                 self._waiting.remove(mine)
                 raise TimeoutError
 

@@ -16,11 +16,11 @@ def main() -> None:
     rows = np.load(path)["rows"]
     bounds = (-np.ones(rows.shape[1]), np.ones(rows.shape[1]))
     warnings.simplefilter("ignore")
-    found = [
+    centres = [
         KMeans(clusters, epsilon=epsilon, bounds=bounds, random_state=seed).fit(rows).cluster_centers_.tolist()
         for seed in range(runs)
     ]
-    print(json.dumps(found))
+    print(json.dumps(centres))
 
 
 if __name__ == "__main__":

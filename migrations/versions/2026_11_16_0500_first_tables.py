@@ -1,4 +1,4 @@
-"""Keys, datasets, releases, synopses, and a ledger that refuses to be edited."""
+"""Keys, datasets, releases, synopses, and an append-only ledger."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def _make_tables() -> None:
     )
 
 
-# What may never happen twice under one name. INSERT OR REPLACE deletes the row in its way without firing a delete
-# trigger on SQLite, so there each unique column is guarded before the insert as well.
+# Columns whose values must stay unique for ever. On SQLite, INSERT OR REPLACE deletes a conflicting row without firing
+# a delete trigger, so there a trigger before the insert guards each unique column as well.
 _UNIQUE = {
     "datasets": ("name = NEW.name",),
     "releases": ("id = NEW.id", "dataset = NEW.dataset AND idempotency_key = NEW.idempotency_key"),
@@ -157,6 +157,6 @@ def _guard_postgresql() -> None:
 
 
 def _always(table: str, name: str, definition: str) -> None:
-    """A trigger that fires even for sessions that pose as a replica."""
+    """Create a trigger that also fires for sessions with session_replication_role = replica."""
     op.execute(f"CREATE TRIGGER {name} {definition}")
     op.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}")

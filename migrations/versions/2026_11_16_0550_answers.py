@@ -1,4 +1,4 @@
-"""A memory for answers that take long to work out."""
+"""A table that caches answers which take long to compute."""
 
 from __future__ import annotations
 

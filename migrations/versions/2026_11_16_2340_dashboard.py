@@ -1,4 +1,4 @@
-"""Sessions of the dashboard, who verified the ledger when, and the ledger found by kind, by actor and by balance."""
+"""Sessions of the dashboard, the history of verifications, and indices of the ledger by kind, actor and balance."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The ledger takes entries of any kind, and entries about keys, which belong to no dataset.
 
-Which kinds there are is the business of `core.ledger.chain`: a check constraint here would need a migration for
-each new one.
+`core.ledger.chain` defines the kinds. A check constraint here would need a migration for each new kind.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def upgrade() -> None:
 
 
 def _rebuild_on_sqlite() -> None:
-    """SQLite changes no constraint in place. The table is built anew, with the indices and triggers that it had."""
+    """SQLite cannot change a constraint, so the table is rebuilt with its indices and triggers."""
     indices_and_triggers = sa.text(
         "SELECT sql FROM sqlite_master WHERE tbl_name = 'ledger' AND type IN ('index', 'trigger') AND sql IS NOT NULL "
         "ORDER BY type, name"

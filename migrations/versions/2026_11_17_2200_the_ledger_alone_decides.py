@@ -25,7 +25,7 @@ _BALANCES = "ix_ledger_dataset_kind_release_epsilon_nano"
 
 
 def upgrade() -> None:
-    """Adopt the keys, then drop what nothing reads any more."""
+    """Write the keys into the ledger, then drop tables and columns that are no longer read."""
     _adopt_keys()
     op.drop_index(_BALANCES, "ledger")
     if op.get_bind().dialect.name == "sqlite":
@@ -127,7 +127,7 @@ def _synopses() -> list[Any]:
 
 
 def _rebuild(table: str, columns: list[Any]) -> None:
-    """SQLite drops no constraint in place. The table is built anew, with the indices and triggers that it had."""
+    """SQLite cannot drop a constraint, so the table is rebuilt with its indices and triggers."""
     indices_and_triggers = sa.text(
         "SELECT sql FROM sqlite_master WHERE tbl_name = :table AND type IN ('index', 'trigger') AND sql IS NOT NULL "
         "ORDER BY type, name"

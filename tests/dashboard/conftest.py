@@ -1,4 +1,4 @@
-"""One Chromium per test process; a window for each who asks, watched until the test ends."""
+"""One Chromium per test process; each test opens its own windows, which must end without errors."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def window(browser: Browser) -> Iterator[Callable[..., Surfer]]:
         return opened[-1]
 
     yield open_window
-    for one in opened:
-        one.assert_clean()
-        one.context.close()
+    for visitor in opened:
+        visitor.assert_clean()
+        visitor.context.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Every page, light and dark, wide and narrow: axe finds nothing, the keyboard gets around, nothing spills over."""
+"""Accessibility of every page, light and dark, wide and narrow: axe, keyboard navigation, no overflow."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def opened(window: Window, city: City, scheme: str, width: int) -> Callable[[str
 def violations(page: Page) -> list[Any]:
     """What axe objects to; it is handed to the page from outside, since the policy lets no page load it."""
     page.evaluate(AXE)
-    found = page.evaluate("(rules) => axe.run({exclude: ['.plot-container']}, rules)", RULES)
-    return [(one["id"], [node["html"][:160] for node in one["nodes"]]) for one in found["violations"]]
+    report = page.evaluate("(rules) => axe.run({exclude: ['.plot-container']}, rules)", RULES)
+    return [(v["id"], [node["html"][:160] for node in v["nodes"]]) for v in report["violations"]]
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
 def test_axe_finds_nothing_and_nothing_spills_over(window: Window, city: City, scheme: str, width: int) -> None:
     """Labels, contrast, landmarks, names and order of every page; and no page is wider than its window."""
     go = opened(window, city, scheme, width)
-    found = {}
+    violations = {}
     for role, path in PAGES:
         page = go(role, path)
         if problems := violations(page):
-            found[f"{role} {path}"] = problems
+            violations[f"{role} {path}"] = problems
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-    assert found == {}
+    assert violations == {}
 
 
 def test_the_keyboard_reaches_everything_in_reading_order(window: Window, city: City) -> None:
@@ -88,7 +88,7 @@ def test_the_keyboard_reaches_everything_in_reading_order(window: Window, city: 
         assert outline != "none", page.evaluate("document.activeElement.outerHTML")
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
     expected = ["Export NDJSON", "Export CSV", "verify", "text", "dataset", "kind", "actor", "since"]
-    assert [one for one in seen if one in expected] == [*expected[:-1], *["since"] * seen.count("since")]
+    assert [field for field in seen if field in expected] == [*expected[:-1], *["since"] * seen.count("since")]
 
 
 def test_the_theme_can_be_switched_and_is_kept(window: Window, city: City) -> None:

@@ -1,4 +1,4 @@
-"""The analyst's journey in a browser: look, move k, drag a box; every number on the page is the API's."""
+"""The analyst in a browser: map, clusters, boxes; every number on the page is that of the API."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
         f"{name}:{page.get_by_label(f'{name} from').input_value()}..{page.get_by_label(f'{name} to').input_value()}"
         for name in ("age", "income")
     ]
-    asked = city.ask(f"/v1/releases/{city.releases[2]}/count?" + "&".join(f"where={one}" for one in where))
+    asked = city.ask(f"/v1/releases/{city.releases[2]}/count?" + "&".join(f"where={condition}" for condition in where))
     assert float(answer.get_attribute("data-count") or "nan") == asked["count"]
     assert (
         answer.text_content() == f"{_nearest(asked['interval']['low'])} to {_nearest(asked['interval']['high'])} rows"
@@ -70,7 +70,7 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
         f"With 95 % probability. Best single number: {_nearest(asked['count'])}."
     )
     # The box is where it was dragged: 0.15 to 0.4 of 0..100 and 0.1 to 0.3 of 0..5000, but for a pixel.
-    ends = [float(end) for one in where for end in one.partition(":")[2].split("..")]
+    ends = [float(end) for condition in where for end in condition.partition(":")[2].split("..")]
     assert ends == pytest.approx([15, 40, 500, 1500], rel=0.05)
     assert asked["count"] > 3000  # the youngest group lies in it
     query = parse_qs(urlsplit(re.search(r"'(http[^']+)'", curl_line(page, "count"))[1]).query)  # type: ignore[index]
@@ -91,7 +91,7 @@ def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> Non
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ("1,5", "age: '1,5' is not a number; write 1.5."),
         ("1,500", "age: '1,500' is not a number; write 1500 or 1.500."),
@@ -99,7 +99,7 @@ def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> Non
         ("Infinity", "age: 'Infinity' is not a number."),
     ],
 )
-def test_what_is_no_number_is_told_at_its_field(window: Window, city: City, written: str, told: str) -> None:
+def test_what_is_no_number_is_told_at_its_field(window: Window, city: City, written: str, message: str) -> None:
     """In words and without asking the service; the map goes on working, and the box is counted once it is mended."""
     page = explored(window, city, 3)
     drag(page, (0.15, 0.1), (0.4, 0.3))
@@ -110,9 +110,9 @@ def test_what_is_no_number_is_told_at_its_field(window: Window, city: City, writ
     field = page.get_by_label("age from")
     field.fill(written)
     page.get_by_role("button", name="Count", exact=True).click()
-    expect(page.locator(".field-fault:visible")).to_have_text(told)
+    expect(page.locator(".field-fault:visible")).to_have_text(message)
     expect(field).to_be_focused()
-    expect(field).to_have_accessible_description(told)
+    expect(field).to_have_accessible_description(message)
     expect(answer).to_have_count(0)
     page.get_by_label("Across").select_option("visits")
     page.locator("#map[data-axes='visits income']").wait_for()

@@ -1,4 +1,4 @@
-"""The auditor's and the admin's journeys in a browser: verify, find, take away; issue, grant, revoke."""
+"""The auditor and the admin in a browser: verify, search and export the ledger; issue and revoke keys, grant."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def test_what_a_verification_says_fits_a_phone(window: Window, city: City) -> No
     notice = page.locator("#verify-outcome .notice")
     expect(notice).to_contain_text("The head is")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    button, told = page.locator("#verify").bounding_box(), notice.bounding_box()
+    button, notice_box = page.locator("#verify").bounding_box(), notice.bounding_box()
     assert button is not None
-    assert told is not None
-    assert told["y"] - (button["y"] + button["height"]) >= 8
+    assert notice_box is not None
+    assert notice_box["y"] - (button["y"] + button["height"]) >= 8
 
 
 def test_an_auditor_finds_an_entry(window: Window, city: City) -> None:
@@ -182,12 +182,12 @@ def test_a_page_that_is_refused_or_unknown_keeps_the_menu_and_the_way_out(window
     """Whoever is signed in sees so, reads a sentence, and can go on or sign out from there."""
     surfer = window(city.url, city.keys["analyst"])
     surfer.expected_statuses |= {403, 404}
-    for path, told in (
+    for path, text in (
         ("/keys", "This takes a key of role admin; yours is analyst."),
         ("/nowhere", "There is nothing at this address."),
     ):
         page = surfer.go(path)
-        expect(page.get_by_role("main")).to_contain_text(told)
+        expect(page.get_by_role("main")).to_contain_text(text)
         expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The curator's journey in a browser: register, plan, order, upload, published; and no row is ever shown."""
+"""The curator in a browser: register, plan, order, upload, publish; no row is ever shown."""
 
 from __future__ import annotations
 
@@ -122,16 +122,16 @@ def test_a_file_that_does_not_fit_is_told_in_words_and_may_be_sent_again(
     curator.expected_statuses |= {422}
     page = curator.go(f"/datasets/c/release?order={order.json()['id']}")
     unfit = [("rows.csv", b"a,b\n1,2\n", "no column for: age"), ("rows.parquet", b"CANARY", "Parquet")]
-    for name, body, told in unfit:
+    for name, body, text in unfit:
         file = tmp_path / name
         file.write_bytes(body)
         page.locator("#file").set_input_files(file)
         if name == "rows.csv":
-            expect(page.locator("#file-verdict")).to_contain_text(told)  # said here before it is said by the service
+            expect(page.locator("#file-verdict")).to_contain_text(text)  # said here before it is said by the service
             page.get_by_label("Use this file all the same.").check()
         page.get_by_role("button", name="Upload and publish").click()
         expect(page.locator("#file-name")).to_have_text(f"{name}, {len(body)} bytes")
-        expect(page.locator("#upload-problem")).to_contain_text(told)
+        expect(page.locator("#upload-problem")).to_contain_text(text)
         assert "CANARY" not in page.content()
 
     transfer = page.evaluate_handle(

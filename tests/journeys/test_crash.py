@@ -1,4 +1,4 @@
-"""SIGKILL at every step of an upload: one charge, at most one draw, and whatever can be read was paid for."""
+"""SIGKILL at every step of an upload: one charge, at most one draw, and every readable draw was paid for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deployment, rehearsed: what Dockerfile and docker-compose.yml say, done without Docker as an unprivileged user."""
+"""Performs the steps of Dockerfile and docker-compose.yml without Docker, as an unprivileged user."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def running() -> Iterator[Callable[[subprocess.Popen[bytes]], subprocess.Popen[b
 
 def files_of(folder: Path) -> dict[str, tuple[int, int]]:
     """Every file of the image with its size and time, without the folders that are meant to be written to."""
-    found = ((path, path.lstat()) for path in folder.rglob("*") if "/var/lib/" not in str(path))
-    return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found}
+    entries = ((path, path.lstat()) for path in folder.rglob("*") if "/var/lib/" not in str(path))
+    return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in entries}
 
 
 def test_the_wheel_holds_every_tracked_file(image: Image) -> None:
@@ -100,10 +100,10 @@ print(json.dumps({
     done = subprocess.run(
         [python, "-c", probe], env=image.variables(), cwd="/", check=True, capture_output=True, **IDENTITY
     )
-    found = json.loads(done.stdout)
-    assert all(path.startswith(f"{image.root}/opt/rugnik/lib/") for path in found["ours"])
-    assert found["theirs"] == []
-    assert not [path for path in found["path"] if path.startswith(f"{ROOT}/")]
+    paths = json.loads(done.stdout)
+    assert all(path.startswith(f"{image.root}/opt/rugnik/lib/") for path in paths["ours"])
+    assert paths["theirs"] == []
+    assert not [path for path in paths["path"] if path.startswith(f"{ROOT}/")]
     locked = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
     installed = {path.name.split("-")[0] for path in python.parent.parent.rglob("*.dist-info")}
     assert {re.sub(r"[._]", "-", name.lower()) for name in installed} == {*locked, "rugnik"}

@@ -1,4 +1,4 @@
-"""What callers without a key, or without manners, can cost a real server: a bounded head, a bounded time, no memory."""
+"""Abusive or unauthenticated clients cost a real server little: bounded headers, bounded time, no memory."""
 
 from __future__ import annotations
 

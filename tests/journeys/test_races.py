@@ -27,8 +27,8 @@ def test_sixty_four_orders_with_room_for_ten(settings: Settings, serve: Callable
             replies = pool.map(lambda _: client.post("/v1/datasets/city/releases", json=order), range(CLIENTS))
             statuses = Counter(reply.status_code for reply in replies)
         assert statuses == {201: ROOM, 409: CLIENTS - ROOM}
-        found = client.get("/v1/datasets/city").json()
-        assert found["budget"] == {"granted": "1", "spent": "1", "remaining": "0"}
-        assert len(found["releases"]) == ROOM
+        dataset = client.get("/v1/datasets/city").json()
+        assert dataset["budget"] == {"granted": "1", "spent": "1", "remaining": "0"}
+        assert len(dataset["releases"]) == ROOM
         entries = client.get("/v1/ledger").json()["entries"]
         assert [entry["kind"] for entry in entries] == ["grant"] + ["charge"] * ROOM

@@ -1,4 +1,4 @@
-"""What an operator gets wrong: each mistake stops the start with one sentence to act on, and no traceback."""
+"""Each mistake of an operator stops the start with one sentence to act on, and no traceback."""
 
 from __future__ import annotations
 

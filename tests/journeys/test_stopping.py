@@ -1,4 +1,4 @@
-"""SIGTERM, and what a proxy says: how the service behaves in the hands of a supervisor and behind TLS."""
+"""The service under a supervisor (SIGTERM) and behind a TLS proxy (forwarded headers)."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_an_upload_at_work_is_published_before_the_service_stops(
     assert server.process.wait(timeout=60) in {0, -signal.SIGTERM}
 
     again = serve(sqlite_settings)
-    found = httpx.get(f"{again.url}/v1/releases/{order}", headers={"Authorization": f"Bearer {key}"}).json()
-    assert found["state"] == "published"
+    release = httpx.get(f"{again.url}/v1/releases/{order}", headers={"Authorization": f"Bearer {key}"}).json()
+    assert release["state"] == "published"
 
 
 @pytest.mark.parametrize(("trusted", "scheme"), [("127.0.0.1", "https"), ("192.0.2.0/24", "http")])

@@ -1,4 +1,4 @@
-"""Counts on the paper's data: intervals that cover, and answers that are exact where there is no noise to speak of."""
+"""Counts on the paper's data: intervals have their coverage, and with negligible noise answers are exact."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_count_intervals_cover_the_papers_points(setting: Setting, epsilon: str)
     for seed in range(DRAWS):
         synopsis = released(setting, domain, records, epsilon)
         box = aligned_box(synopsis, seed)
-        found = count_boxes(SummedArea(synopsis), (box,), level=LEVEL, simultaneous=False, snap=True)
-        hits += bool(found.low[0] <= inside(points, box) <= found.high[0])
+        answers = count_boxes(SummedArea(synopsis), (box,), level=LEVEL, simultaneous=False, snap=True)
+        hits += bool(answers.low[0] <= inside(points, box) <= answers.high[0])
     assert hits >= least_hits(DRAWS)
 
 
@@ -83,5 +83,5 @@ def test_at_epsilon_100_every_cell_is_exact(setting: Setting) -> None:
     assert synopsis.counts.sum() == setting.N
     for seed in range(20):
         box = aligned_box(synopsis, seed)
-        found = count_boxes(SummedArea(synopsis), (box,), level=LEVEL, simultaneous=False, snap=True)
-        assert found.count[0] == found.low[0] == found.high[0] == inside(points, box)
+        answers = count_boxes(SummedArea(synopsis), (box,), level=LEVEL, simultaneous=False, snap=True)
+        assert answers.count[0] == answers.low[0] == answers.high[0] == inside(points, box)

@@ -1,4 +1,4 @@
-"""The law that the noise must have, the bins it is judged in, and samplers that come close without having it.
+"""The exact law of the noise, bins for goodness-of-fit tests, and samplers that are slightly wrong.
 
 Design, after Tumult Core: a test accepts at p > 10^-9 and rejects at p < 10^-9 with samples so large that the right
 sampler is refused once in 10^9 runs and a wrong one is accepted less often still. Nothing is seeded, nothing is flaky.
@@ -119,11 +119,11 @@ def residue_fit(draws: Draws, epsilon: Epsilon, *, modulus: int, bins: int) -> f
     return chi_square(np.bincount(draws % modulus // width, minlength=bins), probabilities)
 
 
-def same_law(one: Draws, other: Draws, epsilon: Epsilon) -> float:
+def same_law(left: Draws, right: Draws, epsilon: Epsilon) -> float:
     """The p-value of two samples having one law, whatever it is, in the bins of the right one."""
     ends = cuts(epsilon)
-    table = np.stack([tally(one, ends), tally(other, ends)])
+    table = np.stack([tally(left, ends), tally(right, ends)])
     probabilities = np.diff(np.concatenate([[0.0], cdf(ends, epsilon), [1.0]]))
-    table = pooled(table, min(len(one), len(other)) * probabilities < RARE)
+    table = pooled(table, min(len(left), len(right)) * probabilities < RARE)
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
     return float(chi2.sf(((table - expected) ** 2 / expected).sum(), table.shape[1] - 1))

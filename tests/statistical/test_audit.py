@@ -1,4 +1,4 @@
-"""The black-box audit: seen from outside, the loss is at most the claim and close to it.
+"""Black-box audit: the measured privacy loss is at most the claimed epsilon, and close to it.
 
 Event, fixed in advance: "noisy count >= 1", for neighbours with 0 and 1 records in a cell. At epsilon e its
 probabilities are 1 / (1 + exp(-e)) and exp(-e) / (1 + exp(-e)): their ratio is exp(e), the most that e-DP allows, so
@@ -68,8 +68,8 @@ def audit(sampler: Sampler, claim: str, cells: int) -> float:
 
 def test_a_release_loses_no_more_than_it_claims_and_no_less() -> None:
     """From 10^5 cells a side at epsilon 1 the lower bound on the loss is at most 1 and above 0.9."""
-    one, none = released(1, "1", 10, 5), released(0, "1", 10, 5)
-    bound = epsilon_lower_bound(int((one >= 1).sum()), int((none >= 1).sum()), 10**5)
+    with_record, without_record = released(1, "1", 10, 5), released(0, "1", 10, 5)
+    bound = epsilon_lower_bound(int((with_record >= 1).sum()), int((without_record >= 1).sum()), 10**5)
     assert 0.9 < bound <= 1.0
 
 

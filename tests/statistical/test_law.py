@@ -1,4 +1,4 @@
-"""The noise has the discrete Laplace law at its own scale, and these tests would know if it had not."""
+"""The noise has the discrete Laplace law at its scale; the tests also reject samplers that are slightly wrong."""
 
 from __future__ import annotations
 

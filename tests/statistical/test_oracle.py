@@ -1,4 +1,4 @@
-"""OpenDP's integer Laplace mechanism as the oracle: ours cannot be told from it, wrong ones can."""
+"""Two-sample tests against OpenDP's integer Laplace mechanism: ours passes, slightly wrong samplers fail."""
 
 from __future__ import annotations
 

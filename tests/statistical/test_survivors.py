@@ -1,4 +1,4 @@
-"""What survives a threshold has the law of noising every cell; these tests would know if it had not."""
+"""Survivors have the same law as noising every cell and thresholding; the tests also reject wrong samplers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The service's own API, asked with the session's cookie. A refusal becomes an error whose message is for people.
+// Calls of the service's API with the session cookie. An error response becomes a Problem with a message for people.
 
 export class Problem extends Error {
   constructor(body, status) {
@@ -16,7 +16,7 @@ async function refused(response) {
   try {
     body = await response.json();
   } catch {
-    // Not a problem of ours; its status has to do.
+    // The body is not JSON, so it is no problem document of the service: only the status is known.
   }
   if (response.status === 401) {
     body = { title: "You are signed out", detail: "Your session has ended. Reload the page to sign in again." };
@@ -49,7 +49,7 @@ export async function change(method, path, body, headers = {}) {
   return response;
 }
 
-// An upload tells how far it is; fetch cannot yet.
+// Uploads with progress events: XMLHttpRequest, because fetch has none.
 export function upload(path, file, headers, progress, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -62,7 +62,7 @@ export function upload(path, file, headers, progress, signal) {
       try {
         body = JSON.parse(request.responseText);
       } catch {
-        // As above.
+        // The body is not JSON: only the status is known.
       }
       if (request.status === 200) resolve(body);
       else reject(new Problem(body, request.status));

@@ -1,4 +1,4 @@
-// A box: dragged on the map or written in fields, counted by the service, shown with its interval.
+// The count panel: a box, drawn on the map or typed into fields; the service counts it; shown with its interval.
 import { ask, tell } from "./api.js";
 import { number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
@@ -7,7 +7,7 @@ const at = (id) => document.getElementById(id);
 const text = (input) => input.value.trim();
 const sound = (input) => text(input) === "" || Number.isFinite(Number(text(input)));
 
-// What is wrong with a number, and how it may have been meant.
+// An error message for a text that is not a number, with a suggestion if the commas allow one.
 function fault(name, written) {
   const plain = written.replaceAll(",", "");
   const meant = /^[-+]?\d+,\d{3}$/.test(written) ? `${plain} or ${written.replace(",", ".")}`
@@ -47,8 +47,8 @@ export class BoxPanel {
     });
     const dash = document.createElement("span");
     dash.textContent = "to";
-    const told = Object.assign(document.createElement("p"), { id: `box-${place}-fault`, className: "field-fault", hidden: true });
-    row.append(name, pair[0], dash, pair[1], told);
+    const message = Object.assign(document.createElement("p"), { id: `box-${place}-fault`, className: "field-fault", hidden: true });
+    row.append(name, pair[0], dash, pair[1], message);
     at("box-fields").append(row);
     this.fields.set(attribute.name, pair);
   }
@@ -59,18 +59,18 @@ export class BoxPanel {
     to.value = high;
   }
 
-  // Says at each field what is wrong with it; the first such field, or null where all are numbers or empty.
+  // Shows an error at each wrong field. Returns the first of them, or null if all fields are numbers or empty.
   check() {
     let first = null;
     for (const [name, pair] of this.fields) {
       const wrong = pair.filter((input) => !sound(input));
-      const told = pair[0].parentElement.querySelector(".field-fault");
-      told.hidden = wrong.length === 0;
-      told.textContent = wrong.map((input) => fault(name, text(input))).join(" ");
+      const message = pair[0].parentElement.querySelector(".field-fault");
+      message.hidden = wrong.length === 0;
+      message.textContent = wrong.map((input) => fault(name, text(input))).join(" ");
       for (const input of pair) {
         if (wrong.includes(input)) {
           input.setAttribute("aria-invalid", "true");
-          input.setAttribute("aria-describedby", told.id);
+          input.setAttribute("aria-describedby", message.id);
         } else {
           input.removeAttribute("aria-invalid");
           input.removeAttribute("aria-describedby");
@@ -81,7 +81,7 @@ export class BoxPanel {
     return first;
   }
 
-  // No box: neither its answer, nor one that is still under way, nor its outline.
+  // Removes the box: its answer, a request that is still running, and its outline on the map.
   forget() {
     this.asked += 1;
     this.active = false;
@@ -89,12 +89,12 @@ export class BoxPanel {
     this.onChange();
   }
 
-  // Whether there is a box to draw: a field may have been spoilt since it was counted.
+  // Whether there is a box to draw: a field may have become invalid since it was counted.
   get drawable() {
     return this.active && [...this.fields.values()].flat().every(sound);
   }
 
-  // [low, high], or null where neither end is given.
+  // [low, high], or null if neither end is given.
   ends(attribute) {
     const [from, to] = this.fields.get(attribute.name).map(text);
     if (!from && !to) return null;
@@ -113,7 +113,7 @@ export class BoxPanel {
   }
 
   path() {
-    const query = this.where().map((one) => `where=${encodeURIComponent(one).replaceAll("%3A", ":")}`);
+    const query = this.where().map((condition) => `where=${encodeURIComponent(condition).replaceAll("%3A", ":")}`);
     if (this.snap) query.push("snap=true");
     return `/v1/releases/${this.about.id}/count${query.length ? `?${query.join("&")}` : ""}`;
   }
@@ -134,27 +134,27 @@ export class BoxPanel {
     this.describe();
     this.onChange();
     try {
-      const found = await ask(this.path());
-      if (mine === this.asked) this.show(found);
+      const estimate = await ask(this.path());
+      if (mine === this.asked) this.show(estimate);
     } catch (error) {
       if (mine === this.asked) tell(at("box-answer"), error);
     }
   }
 
-  // The interval of the whole error first, its parts second.
-  show(found) {
+  // Shows the interval of the total error first, then its parts.
+  show(estimate) {
     const line = (words, name) => Object.assign(document.createElement("p"), { textContent: words, className: name });
     const rows = (value) => number(Math.round(value) + 0, 12); // + 0: never "-0"
     const span = ({ low, high }) => `${rows(low)} to ${rows(high)}`;
-    const answer = line(`${span(found.interval)} rows`, "answer");
-    answer.dataset.count = found.count;
-    const shown = [answer, line(`With ${number(100 * found.interval.level)} % probability. Best single number: ${rows(found.count)}.`, "interval")];
-    const { low: without, high: withCut } = found.discretisation;
+    const answer = line(`${span(estimate.interval)} rows`, "answer");
+    answer.dataset.count = estimate.count;
+    const shown = [answer, line(`With ${number(100 * estimate.interval.level)} % probability. Best single number: ${rows(estimate.count)}.`, "interval")];
+    const { low: without, high: withCut } = estimate.discretisation;
     if (without !== withCut) {
       shown.push(line(`The box cuts cells of the grid, or ends on an edge between two: ${rows(without)} rows without the cut cells, ` +
-        `${rows(withCut)} with all of them. Noise alone: ${span(found.noise)}.`, "cut help"));
+        `${rows(withCut)} with all of them. Noise alone: ${span(estimate.noise)}.`, "cut help"));
     }
-    for (const [name, { low, high }] of Object.entries(found.snapped ?? {})) {
+    for (const [name, { low, high }] of Object.entries(estimate.snapped ?? {})) {
       shown.push(line(`${name} was counted from ${number(low, 6)} to ${number(high, 6)}, the nearest cell edges.`, "snapped help"));
     }
     at("box-answer").replaceChildren(...shown);

@@ -1,4 +1,4 @@
-// Plotly, loaded once the page stands, and the looks that all charts share: colours are those of the page.
+// Loads Plotly when a chart is first drawn, and has the layout and colours that all charts share.
 
 let loading = null;
 
@@ -26,7 +26,7 @@ export function colours() {
   };
 }
 
-// Text for Plotly, which reads some HTML, <a> among it, and in templates %{…}: all of it is shown as it is written.
+// Escapes text for Plotly, which interprets some HTML, such as <a>, and %{…} in templates.
 export const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("%{", "%\u200b{");
 
 export function axis(colour, title, more = {}) {
@@ -46,15 +46,15 @@ export function layout(colour, more = {}) {
   };
 }
 
-// What a histogram's answer says of its own error: one reach for all cells or, after a threshold, bounds for each.
-export function certainty(found) {
-  if (found.reach) {
-    const reach = Number(found.reach.each.toPrecision(3)).toLocaleString("en");
-    return { reach: found.reach.each, words: `± ${reach}`, hover: `± ${reach}`, customdata: undefined };
+// The error of a histogram: the same half-width for all cells or, after a threshold, bounds for each cell.
+export function certainty(histogram) {
+  if (histogram.reach) {
+    const reach = Number(histogram.reach.each.toPrecision(3)).toLocaleString("en");
+    return { reach: histogram.reach.each, words: `± ${reach}`, hover: `± ${reach}`, customdata: undefined };
   }
-  const { low, high } = found.bounds.each;
-  const pair = (a, b) => (Array.isArray(a) ? a.map((one, i) => pair(one, b[i])) : [Math.floor(a), Math.ceil(b)]);
-  return { reach: null, words: null, hover: "(%{customdata[0]} to %{customdata[1]})", customdata: low.map((one, i) => pair(one, high[i])) };
+  const { low, high } = histogram.bounds.each;
+  const pair = (a, b) => (Array.isArray(a) ? a.map((value, i) => pair(value, b[i])) : [Math.floor(a), Math.ceil(b)]);
+  return { reach: null, words: null, hover: "(%{customdata[0]} to %{customdata[1]})", customdata: low.map((value, i) => pair(value, high[i])) };
 }
 
 export const settings = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };

@@ -1,11 +1,11 @@
-// What the service would make of a text file, worked out in this browser; nothing is sent. The rules are those of
-// app/ingest/csv_reader.py and app/ingest/ndjson_reader.py: each line is judged by itself. A test compares the counts.
+// Counts the rows of a text file that the service would read, drop and clip. It runs in the browser; nothing is sent. The
+// rules are those of app/ingest/csv_reader.py and ndjson_reader.py: each line is parsed on its own. A test compares both.
 
-export const MOST_BYTES = 32 * 2 ** 20; // looked at; a file may be longer
+export const MOST_BYTES = 32 * 2 ** 20; // only so much of the file is read
 const LONGEST_LINE = 64 * 2 ** 10;
 const NUMBER = /^[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*$/;
 
-// The lines of a file, in groups as they arrive; the last value says whether the file was read to its end.
+// Yields the lines of a file in groups; `whole` of the last group says whether the file was read to its end.
 async function* lineGroups(file, gzip) {
   const stream = gzip ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
   const reader = stream.getReader();
@@ -18,7 +18,7 @@ async function* lineGroups(file, gzip) {
       if (done) break;
       bytes += value.length;
       const lines = (begun + decoder.decode(value, { stream: true })).split("\n");
-      begun = lines.pop().slice(0, LONGEST_LINE + 2); // a line already too long stays so
+      begun = lines.pop().slice(0, LONGEST_LINE + 2); // a line that is already too long stays too long
       yield { lines, whole: false };
       if (bytes >= MOST_BYTES) return;
     }
@@ -28,7 +28,7 @@ async function* lineGroups(file, gzip) {
   }
 }
 
-// The fields of a line; null where its quotes do not match.
+// The fields of a line; null if its quotes do not match.
 function fieldsOf(line) {
   if (!line.includes('"')) return line.split(",");
   const fields = [];
@@ -68,7 +68,7 @@ function jsonNumbers(line, attributes) {
   }
 }
 
-// Rows read, dropped and clipped, and whether the whole file was looked at. Throws where the columns do not fit.
+// The numbers of rows read, dropped and clipped, and whether the whole file was read. Throws if the columns do not fit.
 export async function checkText(file, { csv, gzip, attributes, outOfRange }, signal) {
   const counted = { read: 0, dropped: 0, clipped: 0, whole: false };
   let columns = null;

@@ -1,15 +1,15 @@
-// k clusters: the slider, the numbers, and what noise leaves certain of each.
+// The cluster panel: the slider for k, and a table of centres and sizes with their intervals.
 import { ask, tell } from "./api.js";
 import { number, shown } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 import { watchScroll } from "./scroll.js";
 
 const at = (id) => document.getElementById(id);
-const QUICK = 200_000; // cells; beyond this, clusters are worked out when they are asked for, not on every move of k
+const QUICK = 200_000; // cells; beyond this, clusters are computed on request, not on every move of the slider
 
 export class ClusterPanel {
   constructor(about) {
-    Object.assign(this, { about, found: null, asked: 0, onChange: () => {} });
+    Object.assign(this, { about, clustering: null, asked: 0, onChange: () => {} });
     at("k").addEventListener("input", () => {
       at("k-value").textContent = at("k").value;
       clearTimeout(this.waiting);
@@ -18,7 +18,7 @@ export class ClusterPanel {
     for (const id of ["show-regions", "show-borders"]) at(id).addEventListener("change", () => this.onChange());
   }
 
-  // A large grid takes a while, once: the answer is kept. So the reader says when.
+  // Clusters of a large grid take a while the first time (then the answer is cached), so they wait for a click.
   offer(k) {
     at("k").value = k;
     at("k-value").textContent = k;
@@ -46,13 +46,13 @@ export class ClusterPanel {
     const mine = ++this.asked;
     const path = this.describe(k);
     at("clusters-body").setAttribute("aria-busy", "true");
-    if (!this.found || this.about.plan.grid.cells > QUICK) {
+    if (!this.clustering || this.about.plan.grid.cells > QUICK) {
       at("clusters-body").replaceChildren(Object.assign(document.createElement("p"), { className: "help", textContent: "Working it out …" }));
     }
     try {
-      const found = await ask(path);
+      const clustering = await ask(path);
       if (mine !== this.asked) return;
-      this.found = found;
+      this.clustering = clustering;
       this.show();
       this.onChange();
     } catch (error) {
@@ -63,22 +63,22 @@ export class ClusterPanel {
   }
 
   show() {
-    const { found } = this;
+    const { clustering } = this;
     const table = document.createElement("table");
     table.className = "compact clusters";
-    table.append(this.head(found), this.body(found));
+    table.append(this.head(clustering), this.body(clustering));
     const scroll = document.createElement("div");
     scroll.className = "scroll";
     scroll.append(table);
-    at("clusters-body").replaceChildren(scroll, ...this.notes(found));
+    at("clusters-body").replaceChildren(scroll, ...this.notes(clustering));
     watchScroll(scroll);
   }
 
-  head(found) {
+  head(clustering) {
     const head = document.createElement("thead");
     const row = head.insertRow();
-    const titles = ["", "rows", ...found.attributes];
-    if (this.tellsNoise(found)) titles.push("noise?");
+    const titles = ["", "rows", ...clustering.attributes];
+    if (this.hasNoiseColumn(clustering)) titles.push("noise?");
     titles.forEach((title, place) => {
       const cell = document.createElement("th");
       cell.scope = "col";
@@ -89,23 +89,23 @@ export class ClusterPanel {
     return head;
   }
 
-  // Only some methods give a probability that a cluster is noise: without one, no column.
-  tellsNoise(found) {
-    return found.uncertainty.some((one) => typeof one.noise_probability === "number");
+  // Whether the method gives the probability that a cluster is noise; else there is no such column.
+  hasNoiseColumn(clustering) {
+    return clustering.uncertainty.some((cluster) => typeof cluster.noise_probability === "number");
   }
 
-  body(found) {
+  body(clustering) {
     const body = document.createElement("tbody");
-    found.centers.forEach((centre, i) => {
+    clustering.centers.forEach((centre, i) => {
       const row = body.insertRow();
-      const unsure = found.uncertainty[i];
+      const unsure = clustering.uncertainty[i];
       row.insertCell().textContent = String(i + 1);
-      this.cell(row, number(found.sizes[i]), unsure.size, (value) => number(value));
+      this.cell(row, number(clustering.sizes[i]), unsure.size, (value) => number(value));
       centre.forEach((value, place) => {
-        const attribute = this.about.attributes.find((one) => one.name === found.attributes[place]);
+        const attribute = this.about.attributes.find(({ name }) => name === clustering.attributes[place]);
         this.cell(row, shown(value, attribute), unsure.center[place], (end) => shown(end, attribute));
       });
-      if (this.tellsNoise(found)) {
+      if (this.hasNoiseColumn(clustering)) {
         const cell = row.insertCell();
         cell.className = "num";
         cell.textContent = typeof unsure.noise_probability === "number" ? `${number(100 * unsure.noise_probability, 2)} %` : "–";
@@ -124,18 +124,18 @@ export class ClusterPanel {
     cell.append(range);
   }
 
-  notes(found) {
-    const told = [`Stability ${number(found.stability, 2)}, inertia ${number(found.inertia)}. Intervals at 95 %, from the noise alone.`];
-    if (found.method) told.push(`Method: ${found.method}${found.method_reason ? `. ${found.method_reason}` : ""}`);
-    const paragraphs = told.map((words) => {
+  notes(clustering) {
+    const remarks = [`Stability ${number(clustering.stability, 2)}, inertia ${number(clustering.inertia)}. Intervals at 95 %, from the noise alone.`];
+    if (clustering.method) remarks.push(`Method: ${clustering.method}${clustering.method_reason ? `. ${clustering.method_reason}` : ""}`);
+    const paragraphs = remarks.map((words) => {
       const line = document.createElement("p");
       line.className = "quiet-text";
       line.textContent = words;
       return line;
     });
-    const merges = (found.merges ?? []).map(({ clusters, probability }) =>
+    const merges = (clustering.merges ?? []).map(({ clusters, probability }) =>
       `Clusters ${clusters.map((place) => place + 1).join(" and ")} may be one, with probability ${number(probability, 2)}.`);
-    const warnings = [...found.warnings, ...merges];
+    const warnings = [...clustering.warnings, ...merges];
     if (warnings.length) {
       const list = document.createElement("ul");
       list.className = "warnings";

@@ -1,4 +1,4 @@
-// On every page: times in the reader's zone, the theme switch, and buttons that copy.
+// Loaded by every page: local times, the theme switch, and copy buttons.
 import { localTimes } from "./format.js";
 import { watchScroll } from "./scroll.js";
 
@@ -12,7 +12,7 @@ document.getElementById("theme")?.addEventListener("click", () => {
   try {
     localStorage.setItem("rugnik-theme", root.dataset.theme);
   } catch {
-    // Without storage the choice lasts as long as the page.
+    // Without local storage the choice is lost when the page is left.
   }
   document.dispatchEvent(new CustomEvent("themechange"));
 });

@@ -1,4 +1,4 @@
-// A dataset's epsilon as steps, one mark per ledger entry; grants by an admin, and closing by its curator.
+// The page of a dataset: a step chart of its epsilon with a mark for each ledger entry; grant (admin) and close (curator).
 import { change, facts, tell } from "./api.js";
 import { axis, colours, draw, layout, plain } from "./charts.js";
 import { localTime } from "./format.js";
@@ -42,7 +42,7 @@ async function drawSteps() {
 }
 
 if (place) {
-  // All of it on one day: the clock says little then, the order more.
+  // If all entries are of one day, the horizontal axis shows entry numbers instead of times.
   const { points } = facts("steps");
   if (points.length && new Date(points.at(-1).at) - new Date(points[0].at) < DAY) across.value = "entry";
   drawSteps();

@@ -1,4 +1,4 @@
-// The synopsis explorer: what is shared by its panels, and which of them listens to which control.
+// The synopsis explorer: creates its panels and connects them with the controls.
 import { facts } from "./api.js";
 import { BoxPanel } from "./box.js";
 import { picture } from "./charts.js";
@@ -29,7 +29,7 @@ const map = new MapPanel(about, clusters, box);
 for (const [mine, other] of [["x-axis", "y-axis"], ["y-axis", "x-axis"]]) {
   let before = at(mine).value;
   at(mine).addEventListener("change", () => {
-    if (at(mine).value === at(other).value) at(other).value = before; // swapped rather than doubled
+    if (at(mine).value === at(other).value) at(other).value = before; // both axes equal: swap them
     for (const id of ["x-axis", "y-axis"]) at(id).dispatchEvent(new Event("settled"));
     map.load();
   });
@@ -46,7 +46,7 @@ for (const button of document.querySelectorAll("[data-picture]")) {
   button.addEventListener("click", () => picture(at("map"), button.dataset.picture, `${about.dataset}-${about.id}`));
 }
 showRows(about);
-// The picture first; the others as they come.
+// The map first; the other panels load at the same time.
 map.load();
 clusters.offer(Math.min(20, about.plan.order.clusters));
 showAttribute(about, names[0]);

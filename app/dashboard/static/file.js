@@ -1,14 +1,14 @@
-// The file of an upload: chosen or dropped, looked into before epsilon is spent on it, and accepted by a person where
-// little of it would be kept. The service itself never decides by rows, so this is where the question belongs.
+// The file of an upload: chosen or dropped, and checked before epsilon is spent on it. If many rows would be lost, a
+// person must accept that. The service itself never decides by rows, so the question is asked here.
 import { MOST_BYTES, checkText } from "./check.js";
 import { number } from "./format.js";
 
 const TEXTS = { "text/csv": true, "application/x-ndjson": true }; // formats that checkText can read in the browser
-const ASKED_SHARE = 0.05; // of the rows; as app/cli/checking.py
+const ASKED_SHARE = 0.05; // of the rows; the same as in app/cli/checking.py
 
 const at = (id) => document.getElementById(id);
 let chosen = null;
-let looked = ""; // the terms of the last look
+let looked = ""; // the terms of the last check, as JSON
 let stopping = new AbortController();
 let verdict = { words: "", good: true };
 let termsNow = () => null;
@@ -22,16 +22,16 @@ export function weight(bytes) {
 export const chosenFile = () => chosen;
 export const headers = () => ({ "Content-Type": at("media").value, ...(at("gzip").checked ? { "Content-Encoding": "gzip" } : {}) });
 
-// Whether nothing stands in the way of ordering or uploading: no file yet, or one that is good or accepted.
+// Whether ordering and uploading are allowed: no file yet, or a file that is good or accepted by a person.
 export const accepted = () => verdict.good || at("file-accept").checked;
 
-function show(found) {
-  verdict = found;
+function show(newVerdict) {
+  verdict = newVerdict;
   const words = document.createElement("p");
-  words.className = `notice ${found.good ? (found.sure ? "good-notice" : "warn-notice") : "bad-notice"}`;
-  words.textContent = found.words;
-  at("file-verdict").replaceChildren(...(found.words ? [words] : []));
-  at("file-accept-row").hidden = found.good || found.waiting === true;
+  words.className = `notice ${verdict.good ? (verdict.sure ? "good-notice" : "warn-notice") : "bad-notice"}`;
+  words.textContent = verdict.words;
+  at("file-verdict").replaceChildren(...(verdict.words ? [words] : []));
+  at("file-accept-row").hidden = verdict.good || verdict.waiting === true;
   at("file-accept").checked = false;
   tellChange();
 }
@@ -44,7 +44,7 @@ function judged({ read, dropped, clipped, whole }) {
   return { good, sure: true, words: `${number(read, 12)} rows${part}: ${number(dropped, 12)} would be dropped, ${number(clipped, 12)} clipped. ${here}` };
 }
 
-// Look into the file, anew if what is asked of it has changed.
+// Check the file, again if the terms or the format have changed since the last check.
 export async function look() {
   const terms = termsNow();
   if (!chosen || !terms?.attributes.length) return;
@@ -61,8 +61,8 @@ export async function look() {
   }
   show({ good: false, waiting: true, words: "Looking at the file…" });
   try {
-    const found = judged(await checkText(chosen, asked, signal));
-    if (!signal.aborted) show(found);
+    const checked = judged(await checkText(chosen, asked, signal));
+    if (!signal.aborted) show(checked);
   } catch (error) {
     if (signal.aborted) return;
     if (error.constructor === Error) show({ good: false, words: error.message });
@@ -87,7 +87,8 @@ function choose(file) {
   look();
 }
 
-// Put the chooser into a step. `terms` says what is asked of the file; `changed` is called when the file or its verdict is.
+// Move the chooser into a step. `terms` returns the attributes and the rule for values out of range; `changed` is called
+// when the file or its verdict changes.
 export function prepareFile(place, terms, changed) {
   at(place).append(at("file-part"));
   at("file-part").hidden = false;
@@ -104,5 +105,5 @@ for (const name of ["dragenter", "dragover"]) {
 }
 for (const name of ["dragleave", "drop"]) at("drop").addEventListener(name, () => at("drop").classList.remove("over"));
 at("drop").addEventListener("drop", (event) => { event.preventDefault(); choose(event.dataTransfer.files[0]); });
-// A file that is dropped beside the box must not be opened: the browser would show its rows.
+// A file that is dropped outside of the box must not be opened: the browser would show its rows.
 for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());

@@ -1,4 +1,4 @@
-// Numbers with as many digits as mean something, and times where the reader is.
+// Formats numbers with significant digits, and times in the reader's time zone.
 
 export function number(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
@@ -6,7 +6,7 @@ export function number(value, digits = 3) {
   return Number(value.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
 
-// A value in an attribute's own units: digits by how wide its bounds are.
+// A value rounded for its attribute: the number of decimals follows from the width of the bounds.
 export function inUnits(value, attribute) {
   const width = attribute.upper - attribute.lower;
   const places = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(width))));
@@ -30,7 +30,7 @@ export function localTimes(root) {
   }
 }
 
-// The factor by which odds can grow, in words.
+// A sentence with the factor exp(epsilon) by which odds can grow.
 export function odds(epsilon) {
   const factor = Math.exp(epsilon);
   if (factor > 1e6) return "Odds that one record is there can grow by a factor of more than a million: practically no protection.";

@@ -1,4 +1,4 @@
-// Issue and revoke keys. A new secret is shown in this page once and lives nowhere else.
+// Issue and revoke keys. A new secret is shown once on this page and stored nowhere.
 import { change, tell } from "./api.js";
 
 const value = (id) => document.getElementById(id).value.trim();
@@ -34,7 +34,7 @@ function addRow(issued) {
   row.lastElementChild.append(revoke);
 }
 
-// The second click revokes: no dialog, and no key gone by a slip.
+// The second click revokes: no dialog, and no key is revoked by accident.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-revoke]");
   if (!button) return;

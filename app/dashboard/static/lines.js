@@ -1,4 +1,4 @@
-// The curl and Python lines that give the same answer as a panel.
+// The curl command and the Python code that give the same answer as a panel.
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -22,7 +22,7 @@ export function setLines(name, curlText, pythonCall) {
   panel.querySelector("[data-python]").textContent = python(pythonCall);
 }
 
-// Arguments by name, as Python writes them.
+// Keyword arguments as Python code.
 export const named = (fields) => Object.entries(fields).filter(([, value]) => value !== undefined)
   .map(([name, value]) => `${name}=${literal(value)}`).join(", ");
 

@@ -1,4 +1,4 @@
-// One attribute's histogram and quantiles, the moments, and what can be taken away.
+// Panels of the explorer: histogram and quantiles of an attribute, the moments, and downloads.
 import { ask, tell } from "./api.js";
 import { axis, certainty, colours, draw, layout, plain } from "./charts.js";
 import { number, shown } from "./format.js";
@@ -9,7 +9,7 @@ const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 const FINEST = 512;
 
 export async function showAttribute(about, name) {
-  const attribute = about.attributes.find((one) => one.name === name);
+  const attribute = about.attributes.find((candidate) => candidate.name === name);
   const coarse = about.plan.grid.cells_per_axis > FINEST;
   const base = `/v1/releases/${about.id}`;
   const histogram = `${base}/marginal?attributes=${encodeURIComponent(name)}${coarse ? `&cells=${FINEST}` : ""}`;
@@ -18,25 +18,25 @@ export async function showAttribute(about, name) {
   setLines("quantiles", curl(quantiles), `quantiles = client.quantiles(${literal(about.id)}, ${literal(name)}, ${literal(QUANTILES)})`);
   at("quantile-of").textContent = `of ${name}`;
   try {
-    const [bars, found] = await Promise.all([ask(histogram), ask(quantiles)]);
-    await Promise.all([drawHistogram(attribute, bars), drawQuantiles(attribute, found.quantiles)]);
-    fillQuantiles(attribute, found.quantiles);
+    const [bars, answer] = await Promise.all([ask(histogram), ask(quantiles)]);
+    await Promise.all([drawHistogram(attribute, bars), drawQuantiles(attribute, answer.quantiles)]);
+    fillQuantiles(attribute, answer.quantiles);
   } catch (error) {
     tell(at("problem"), error);
   }
 }
 
-async function drawHistogram(attribute, found) {
+async function drawHistogram(attribute, histogram) {
   const colour = colours();
-  const [{ edges }] = found.attributes;
+  const [{ edges }] = histogram.attributes;
   const widths = edges.slice(1).map((edge, i) => edge - edges[i]);
-  const sure = certainty(found);
+  const sure = certainty(histogram);
   const bars = sure.reach !== null ? { type: "constant", value: sure.reach } : {
-    type: "data", symmetric: false, array: found.counts.map((count, i) => sure.customdata[i][1] - count),
-    arrayminus: found.counts.map((count, i) => count - sure.customdata[i][0]),
+    type: "data", symmetric: false, array: histogram.counts.map((count, i) => sure.customdata[i][1] - count),
+    arrayminus: histogram.counts.map((count, i) => count - sure.customdata[i][0]),
   };
   await draw(at("marginal"), [{
-    type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: found.counts, width: widths, marker: { color: colour.accent, line: { width: 0 } },
+    type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: histogram.counts, width: widths, marker: { color: colour.accent, line: { width: 0 } },
     error_y: { ...bars, color: colour.soft, thickness: 1, width: 0, visible: edges.length < 150 },
     hovertemplate: `${plain(attribute.name)} about %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
   }], layout(colour, {
@@ -47,12 +47,12 @@ async function drawHistogram(attribute, found) {
     ? `Thin lines are 95 % intervals of each bar: ${sure.words}.` : "Thin lines are what each bar is certain to lie between, at 95 %.";
 }
 
-async function drawQuantiles(attribute, found) {
+async function drawQuantiles(attribute, quantiles) {
   const colour = colours();
-  const high = found.map((one) => one.interval.high - one.value);
-  const low = found.map((one) => one.value - one.interval.low);
+  const high = quantiles.map((quantile) => quantile.interval.high - quantile.value);
+  const low = quantiles.map((quantile) => quantile.value - quantile.interval.low);
   await draw(at("quantiles"), [{
-    mode: "markers+lines", x: found.map((one) => one.value), y: found.map((one) => 100 * one.q),
+    mode: "markers+lines", x: quantiles.map((quantile) => quantile.value), y: quantiles.map((quantile) => 100 * quantile.q),
     line: { color: colour.line, width: 2 }, marker: { color: colour.accent, size: 10 },
     error_x: { type: "data", array: high, arrayminus: low, color: colour.soft, thickness: 1.5, width: 5 },
     hovertemplate: `%{y} % lie below %{x}<extra></extra>`,
@@ -62,12 +62,12 @@ async function drawQuantiles(attribute, found) {
   }));
 }
 
-function fillQuantiles(attribute, found) {
+function fillQuantiles(attribute, quantiles) {
   const body = at("quantile-table").tBodies[0];
   body.replaceChildren();
-  for (const one of found) {
+  for (const quantile of quantiles) {
     const row = body.insertRow();
-    const texts = [`${number(100 * one.q)} %`, shown(one.value, attribute), `${shown(one.interval.low, attribute)} to ${shown(one.interval.high, attribute)}`];
+    const texts = [`${number(100 * quantile.q)} %`, shown(quantile.value, attribute), `${shown(quantile.interval.low, attribute)} to ${shown(quantile.interval.high, attribute)}`];
     texts.forEach((text, place) => {
       const cell = row.insertCell();
       cell.textContent = text;
@@ -86,19 +86,19 @@ export async function showMoments(about) {
   }
 }
 
-function fillMoments(about, found) {
+function fillMoments(about, moments) {
   const words = (estimate, digits = 4) => [number(estimate.value, digits), `${number(estimate.interval.low, digits)} to ${number(estimate.interval.high, digits)}`];
   const root = (estimate) => ({
     value: estimate.value === null ? null : Math.sqrt(Math.max(0, estimate.value)),
     interval: { low: Math.sqrt(Math.max(0, estimate.interval.low)), high: Math.sqrt(Math.max(0, estimate.interval.high)) },
   });
-  const { low, high } = found.size.interval;
-  const size = found.size.value === null ? null : Math.round(found.size.value);
+  const { low, high } = moments.size.interval;
+  const size = moments.size.value === null ? null : Math.round(moments.size.value);
   const rows = [["Rows", number(size, 12), `${number(Math.floor(low), 12)} to ${number(Math.ceil(high), 12)}`]];
-  for (const one of found.attributes) {
-    rows.push([`Mean of ${one.name}`, ...words(one.mean)], [`Standard deviation of ${one.name}`, ...words(root(one.variance))]);
+  for (const attribute of moments.attributes) {
+    rows.push([`Mean of ${attribute.name}`, ...words(attribute.mean)], [`Standard deviation of ${attribute.name}`, ...words(root(attribute.variance))]);
   }
-  for (const pair of found.pairs) rows.push([`Correlation of ${pair.attributes.join(" and ")}`, ...words(pair.correlation, 2)]);
+  for (const pair of moments.pairs) rows.push([`Correlation of ${pair.attributes.join(" and ")}`, ...words(pair.correlation, 2)]);
   const table = document.createElement("table");
   table.className = "compact";
   const head = table.createTHead().insertRow();

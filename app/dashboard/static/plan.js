@@ -1,4 +1,4 @@
-// What a plan looks like: its grid drawn, its numbers in words, and the budget that would be left.
+// Shows a plan: a drawing of its grid, its numbers in words, and the budget that would be left.
 import { number } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -57,10 +57,10 @@ export function planFacts(list, plan, remaining) {
   }));
 }
 
-// Epsilons are decimal strings of at most nine places: subtract them as whole billionths.
+// Epsilons are decimal strings of at most nine places. They are subtracted as whole billionths (BigInt).
 export function nano(text) {
-  const found = /^(\d{1,3})(?:\.(\d{1,9}))?$/.exec(text);
-  return found ? BigInt(found[1] + (found[2] ?? "").padEnd(9, "0")) : null;
+  const match = /^(\d{1,3})(?:\.(\d{1,9}))?$/.exec(text);
+  return match ? BigInt(match[1] + (match[2] ?? "").padEnd(9, "0")) : null;
 }
 
 export function decimal(billionths) {

@@ -1,4 +1,4 @@
-// The form for a new dataset: as many attributes as it has, and what its budget would mean.
+// The form for a new dataset: any number of attributes, and an explanation of the budget.
 import { change, tell } from "./api.js";
 import { odds } from "./format.js";
 

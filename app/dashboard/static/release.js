@@ -1,4 +1,4 @@
-// Void an order that nobody uploaded to.
+// Void an order without an upload.
 import { change, tell } from "./api.js";
 
 document.getElementById("void")?.addEventListener("click", async (event) => {

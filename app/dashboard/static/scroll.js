@@ -1,4 +1,4 @@
-// A table that is wider than its place can be scrolled by keyboard too; one that fits is no stop on the way.
+// A table that is wider than its container gets keyboard focus, so that it can be scrolled; one that fits does not.
 
 const watcher = new ResizeObserver((entries) => {
   for (const { target } of entries) {

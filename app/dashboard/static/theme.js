@@ -1,9 +1,9 @@
-// Before the first paint: the theme that the reader chose, if any. Loaded without defer, so that nothing flashes.
+// Sets the stored theme, if any, before the first paint. Loaded without defer, so that the page does not flash.
 (() => {
   try {
     const chosen = localStorage.getItem("rugnik-theme");
     if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
   } catch {
-    // Storage may be closed to us; the system's preference holds then.
+    // Without access to local storage the preference of the system applies.
   }
 })();

@@ -1,4 +1,4 @@
-// "Verify now": the service walks the chain and tells after each thousand entries how far it got.
+// "Verify now": the service verifies the chain and reports its progress after each thousand entries.
 import { change, tell } from "./api.js";
 
 const button = document.getElementById("verify");

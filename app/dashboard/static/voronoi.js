@@ -1,11 +1,11 @@
-// Which points of a plane are nearest to which centre. Distances are those of the clustering: every attribute scaled to
-// [-1, 1]. In a plane through more than two dimensions a centre also lies off the plane, by the square `off`: what is
-// then drawn is the true partition of that slice, not the partition of projected centres.
+// Voronoi cells of the cluster centres in a plane. Distances are those of the clustering: every attribute is scaled to
+// [-1, 1]. With more than two attributes the plane is a slice, and `off` is the squared distance of a centre from it. The
+// cells are then those of the true partition within the slice (a power diagram), not those of the projected centres.
 
 export const scaled = (value, attribute) => (2 * (value - attribute.lower)) / (attribute.upper - attribute.lower) - 1;
 export const unscaled = (u, attribute) => attribute.lower + ((u + 1) / 2) * (attribute.upper - attribute.lower);
 
-// The part of a polygon where a.x * x + a.y * y <= limit.
+// The part of a convex polygon where ax * x + ay * y <= limit.
 function cut(polygon, ax, ay, limit) {
   const kept = [];
   polygon.forEach((point, place) => {
@@ -21,13 +21,13 @@ function cut(polygon, ax, ay, limit) {
   return kept;
 }
 
-// centres: [{x, y, off}] in [-1, 1]; the polygon of each, empty where the slice does not meet its cell.
+// centres: [{x, y, off}], x and y in [-1, 1]. Returns a polygon for each, empty if the slice does not meet its cell.
 export function cells(centres) {
   const whole = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
-  return centres.map((one, i) => centres.reduce((polygon, other, j) => {
+  return centres.map((centre, i) => centres.reduce((polygon, other, j) => {
     if (i === j || polygon.length === 0) return polygon;
-    // |p - one|^2 + one.off <= |p - other|^2 + other.off
-    const limit = (other.x ** 2 + other.y ** 2 + other.off - one.x ** 2 - one.y ** 2 - one.off) / 2;
-    return cut(polygon, other.x - one.x, other.y - one.y, limit);
+    // |p - centre|^2 + centre.off <= |p - other|^2 + other.off
+    const limit = (other.x ** 2 + other.y ** 2 + other.off - centre.x ** 2 - centre.y ** 2 - centre.off) / 2;
+    return cut(polygon, other.x - centre.x, other.y - centre.y, limit);
   }, whole));
 }

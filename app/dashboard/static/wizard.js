@@ -1,4 +1,4 @@
-// A release step by step: plan for nothing, order, upload, published.
+// The release wizard: plan (free), order, upload, published.
 import { ask, change, facts, tell, upload } from "./api.js";
 import { accepted, chosenFile, headers, look, prepareFile, weight } from "./file.js";
 import { number, odds } from "./format.js";
@@ -12,7 +12,7 @@ let release = about.order;
 let asked = 0;
 let planned = false;
 let stopping = null;
-// One key for each set of terms: a repeated click, or a lost reply, is charged once.
+// One idempotency key for each set of terms: after a repeated click or a lost reply, the charge is made only once.
 let orderKey = { terms: "", key: "" };
 
 // --- Plan
@@ -42,7 +42,7 @@ function unclear(wanted) {
   return null;
 }
 
-// Order and upload wait for a plan, for the file to be looked into, and for a person where little of it would be kept.
+// Order and upload need a plan, a checked file, and a person's consent if many rows would be lost.
 function refresh() {
   at("order").disabled = !(planned && accepted());
   at("upload").disabled = stopping !== null || !chosenFile() || !accepted();
@@ -50,7 +50,7 @@ function refresh() {
 
 const bounds = (names) => about.attributes.filter(({ name }) => names.includes(name));
 
-// Without a plan there is nothing to show: figures of an earlier one would pass for those of what is asked now.
+// Without a plan nothing is shown: the numbers of an earlier plan could be mistaken for those of the present terms.
 function unplanned(error) {
   tell(at("plan-problem"), error);
   at("plan-told").hidden = true;
@@ -73,12 +73,12 @@ async function plan() {
   setLines("plan", curl(`${base}/plans`, { json: wanted }),
     `plan = client.plan(${literal(about.dataset)}, ${named({ ...wanted, size: undefined, ...wanted.size })})`);
   try {
-    const found = await (await change("POST", `${base}/plans`, wanted)).json();
+    const preview = await (await change("POST", `${base}/plans`, wanted)).json();
     if (mine !== asked) return;
     at("plan-told").hidden = false;
-    drawGrid(at("grid"), found.grid);
-    planFacts(at("plan-facts"), found, decimal(nano(about.remaining) - nano(wanted.epsilon)));
-    at("plan-warnings").replaceChildren(...found.warnings.map((words) => {
+    drawGrid(at("grid"), preview.grid);
+    planFacts(at("plan-facts"), preview, decimal(nano(about.remaining) - nano(wanted.epsilon)));
+    at("plan-warnings").replaceChildren(...preview.warnings.map((words) => {
       const line = document.createElement("li");
       line.textContent = words;
       return line;
@@ -146,9 +146,9 @@ at("order").addEventListener("click", async () => {
   }
   at("order").disabled = true;
   try {
-    const found = await (await change("POST", `${base}/releases`, wanted, { "Idempotency-Key": orderKey.key })).json();
-    release = { id: found.id, attributes: wanted.attributes, out_of_range: wanted.out_of_range };
-    history.replaceState(null, "", `?order=${found.id}`);
+    const ordered = await (await change("POST", `${base}/releases`, wanted, { "Idempotency-Key": orderKey.key })).json();
+    release = { id: ordered.id, attributes: wanted.attributes, out_of_range: wanted.out_of_range };
+    history.replaceState(null, "", `?order=${ordered.id}`);
     showUpload();
     at("upload-title").focus();
   } catch (error) {
@@ -205,7 +205,8 @@ at("upload").addEventListener("click", async () => {
 });
 at("cancel-upload").addEventListener("click", () => stopping?.abort());
 
-// A reply can be lost after all went well: the release itself tells. Between draw and publish it is burnt for a moment.
+// A reply can be lost although the upload succeeded, so ask for the state of the release. Between draw and publish the
+// state is "burnt" for a moment.
 async function failed(error) {
   try {
     let now = await ask(`/v1/releases/${release.id}`, { cache: "no-store" });
@@ -219,11 +220,11 @@ async function failed(error) {
       return;
     }
     if (now.state === "burnt") {
-      location.assign(`/releases/${release.id}`); // the page says what that means and what to do
+      location.assign(`/releases/${release.id}`); // that page explains the state and what to do
       return;
     }
   } catch {
-    // The first error is the one to tell.
+    // Show the first error, not this one.
   }
   tell(at("upload-problem"), error);
 }

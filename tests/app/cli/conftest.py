@@ -17,7 +17,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(live: Live) -> Run:
-    """`rugnik` with the key of a role; what it prints on standard output and error is told apart."""
+    """Run `rugnik` with the key of a role; standard output and standard error are captured separately."""
 
     def invoke(role: Role | None, *arguments: object, code: int = 0, given: str | None = None) -> Result:
         env = {name: None for name in os.environ if name.startswith("RUGNIK_")}

@@ -56,10 +56,10 @@ def test_every_question_is_a_table_or_json_or_a_file(run: Run, release: str, que
 def test_clusters_say_by_which_method_and_why(run: Run, release: str) -> None:
     """What served may be another method than was asked for."""
     for method in ((), ("--method", "lloyd")):
-        found = json.loads(run(ANALYST, "query", "clusters", release, "-k", 3, *method, "--json").stdout)
-        told = run(ANALYST, "query", "clusters", release, "-k", 3, *method).stderr
-        assert f"method {found['method']}, " in told
-        assert found["method_reason"] in told
+        answer = json.loads(run(ANALYST, "query", "clusters", release, "-k", 3, *method, "--json").stdout)
+        notes = run(ANALYST, "query", "clusters", release, "-k", 3, *method).stderr
+        assert f"method {answer['method']}, " in notes
+        assert answer["method_reason"] in notes
 
 
 def test_the_interval_of_the_whole_error_comes_first(run: Run, release: str) -> None:

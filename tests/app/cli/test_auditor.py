@@ -24,7 +24,7 @@ def _filled(live_server: Live) -> None:
 
 @pytest.fixture
 def exported(run: Run, tmp_path: Path) -> Path:
-    """The ledger, taken away."""
+    """An export of the ledger."""
     run(AUDITOR, "ledger", "export", "-o", tmp_path / "ledger.ndjson")
     return tmp_path / "ledger.ndjson"
 
@@ -38,9 +38,9 @@ def test_the_ledger_is_listed(run: Run) -> None:
 
 def test_the_service_verifies_its_ledger(run: Run, live: Live) -> None:
     """0 and a sentence with the head; a head that was noted earlier must be in it."""
-    told = run(AUDITOR, "ledger", "verify").stdout
-    assert "entries hold" in told
-    head = told.split()[-1].rstrip(".")
+    printed = run(AUDITOR, "ledger", "verify").stdout
+    assert "entries hold" in printed
+    head = printed.split()[-1].rstrip(".")
     with live.client(AUDITOR) as client:
         assert client.ledger_head().hash == head
     run(AUDITOR, "ledger", "verify", "--head", head)
@@ -50,9 +50,9 @@ def test_the_service_verifies_its_ledger(run: Run, live: Live) -> None:
 
 def test_an_export_is_verified_without_the_service(run: Run, exported: Path) -> None:
     """No key, no address: the file alone."""
-    told = run(None, "ledger", "verify", exported).stdout
+    printed = run(None, "ledger", "verify", exported).stdout
     head = json.loads(exported.read_text().splitlines()[-1])["hash"]
-    assert head in told
+    assert head in printed
     run(None, "ledger", "verify", exported, "--head", head)
     assert run(AUDITOR, "ledger", "export").stdout == exported.read_text()
 
@@ -72,10 +72,10 @@ def test_every_change_to_an_export_is_found(run: Run, exported: Path) -> None:
         "an empty line": [b"\n", grant, *others],
         "deep": [b"[" * 100_000 + b"\n", *others],
     }
-    for what, content in changed.items():
+    for change, content in changed.items():
         exported.write_bytes(b"".join([*keys, *content]))
-        told = run(None, "ledger", "verify", exported, code=5).stderr
-        assert f"from entry {first + (2 if what == 'left out' else 1)} on" in told, what
+        error = run(None, "ledger", "verify", exported, code=5).stderr
+        assert f"from entry {first + (2 if change == 'left out' else 1)} on" in error, change
     exported.write_bytes(b"".join(lines[:-1]))  # cut short: only a head that was noted tells
     run(None, "ledger", "verify", exported)
     run(None, "ledger", "verify", exported, "--head", json.loads(lines[-1])["hash"], code=5)

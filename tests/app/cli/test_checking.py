@@ -1,4 +1,4 @@
-"""A file is read here before anything is registered, ordered or sent; a person decides about one that loses rows."""
+"""A file is checked locally before anything is registered, ordered or sent; if rows would be lost, a person decides."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def test_a_misspelt_dataset_opens_no_budget(run: Run, live: Live, trips: Path) -
     """A schema's budget is for the dataset that it names; any other takes a --budget of its own."""
     (trips.with_suffix(".json")).write_text(json.dumps(demo_data.SCHEMA | {"name": live.city + "-s"}))
     other = live.city + "-o"
-    told = run(CURATOR, "release", trips, *TERMS, "--dataset", other, code=2).stderr
-    assert f"There is no dataset '{other}' yet; {live.city}.json is for '{live.city}-s'. Give --budget" in told
+    error = run(CURATOR, "release", trips, *TERMS, "--dataset", other, code=2).stderr
+    assert f"There is no dataset '{other}' yet; {live.city}.json is for '{live.city}-s'. Give --budget" in error
     assert "no dataset" in run(CURATOR, "datasets", "show", other, code=1).stderr
     assert "0.5 left" in run(CURATOR, "release", trips, *TERMS, "--dataset", other, "--budget", 1).stdout
 
@@ -73,18 +73,18 @@ def test_no_request_follows_an_upload(run: Run, live: Live, trips: Path) -> None
 
 def test_without_dataset_and_bounds_it_is_said_what_is_missing(run: Run, live: Live, trips: Path) -> None:
     """Bounds are not read off the file, and the sentence says why and what to do."""
-    told = run(CURATOR, "release", trips, *TERMS, code=2).stderr
-    assert f"There is no dataset '{live.city}' yet" in told
-    assert "not read off the file" in told
-    assert "-a name:lower..upper" in told
+    error = run(CURATOR, "release", trips, *TERMS, code=2).stderr
+    assert f"There is no dataset '{live.city}' yet" in error
+    assert "not read off the file" in error
+    assert "-a name:lower..upper" in error
     assert "--budget" in run(CURATOR, "release", trips, *TERMS, *BOUNDS, code=2).stderr
 
 
 def test_other_bounds_than_registered_are_refused(run: Run, live: Live, trips: Path) -> None:
     """Bounds never change: a schema that disagrees is a mistake, found before epsilon is spent."""
     run(CURATOR, "datasets", "new", live.city, *BOUNDS, "--budget", 1)
-    told = run(CURATOR, "release", trips, *TERMS, "-a", "x:0..9", "-a", "y:0..10", "-a", "hour:0..24", code=2).stderr
-    assert "x:0..10" in told
+    error = run(CURATOR, "release", trips, *TERMS, "-a", "x:0..9", "-a", "y:0..10", "-a", "hour:0..24", code=2).stderr
+    assert "x:0..10" in error
     assert _spent(run, live) == "0"
 
 
@@ -100,9 +100,9 @@ def test_a_file_that_does_not_fit_costs_nothing(
     trips.write_bytes(content)
     assert sentence in run(CURATOR, "release", trips, *TERMS, code=7).stderr
     assert _spent(run, live) == "0"
-    told = run(CURATOR, "release", trips, *TERMS, "--no-check", code=7).stderr
-    order = next(word for word in told.split() if word.startswith("r") and len(word.strip("':;,.")) == 17)[:17]
-    assert f"rugnik void {order}" in told
+    error = run(CURATOR, "release", trips, *TERMS, "--no-check", code=7).stderr
+    order = next(word for word in error.split() if word.startswith("r") and len(word.strip("':;,.")) == 17)[:17]
+    assert f"rugnik void {order}" in error
     assert _spent(run, live) == "0.5"
     trips.write_bytes(demo_data.csv(50))
     assert "50 read" in run(CURATOR, "release", trips, *TERMS, "--order", order).stdout
@@ -113,8 +113,8 @@ def test_a_file_that_does_not_fit_costs_nothing(
 def test_a_connection_that_breaks_during_the_upload_loses_nothing(run: Run, live: Live, trips: Path) -> None:
     """The order is named, so that it can be gone on with, or voided."""
     live.gate.faults["PUT"] = [break_before, refuse(500, "internal-error")]
-    told = run(CURATOR, "release", trips, *TERMS, *BOUNDS, "--budget", 1, code=1).stderr
-    order = told.split("--order ")[1][:17]
+    error = run(CURATOR, "release", trips, *TERMS, *BOUNDS, "--budget", 1, code=1).stderr
+    order = error.split("--order ")[1][:17]
     assert "0.5" not in run(CURATOR, "void", order).stdout
     assert _spent(run, live) == "0"
 
@@ -129,8 +129,8 @@ def test_ctrl_c_during_the_upload_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Client, "upload", interrupted)
-        told = run(CURATOR, "release", trips, *TERMS, *BOUNDS, "--budget", 1, code=130).stderr
-    order = told.split("--order ")[1][:17]
+        error = run(CURATOR, "release", trips, *TERMS, *BOUNDS, "--budget", 1, code=130).stderr
+    order = error.split("--order ")[1][:17]
     assert "302 read" in run(CURATOR, "release", trips, *TERMS, "--order", order).stdout
     assert _spent(run, live) == "0.5"
 
@@ -141,8 +141,8 @@ def test_check_reads_as_the_service_does_and_spends_nothing(run: Run, live: Live
     assert alone == {"rows_read": 302, "rows_dropped": 1, "rows_clipped": 1}
     dropped = json.loads(run(None, "check", trips, *BOUNDS, "--json", "--out-of-range", "drop").stdout)
     assert dropped == {"rows_read": 302, "rows_dropped": 2, "rows_clipped": 0}
-    told = run(CURATOR, "check", trips, code=1).stderr
-    assert f"There is no dataset '{live.city}' (from the file's name): give --dataset, or bounds with -a." in told
+    error = run(CURATOR, "check", trips, code=1).stderr
+    assert f"There is no dataset '{live.city}' (from the file's name): give --dataset, or bounds with -a." in error
     run(CURATOR, "datasets", "new", live.city, *BOUNDS, "--budget", 1)
     assert "302" in run(CURATOR, "check", trips).stdout
     assert _spent(run, live) == "0"
@@ -168,9 +168,9 @@ def test_wrong_usage_is_told_from_a_file_that_does_not_fit(
 
 def test_a_wrong_setting_is_told_by_its_name(trips: Path) -> None:
     """The check reads the same limits as a service here would."""
-    told = CliRunner().invoke(main, ["check", str(trips), *BOUNDS], env={"RUGNIK_MAX_CELLS": "many"})
-    assert told.exit_code == 2
-    assert "RUGNIK_MAX_CELLS" in told.stderr
+    checked = CliRunner().invoke(main, ["check", str(trips), *BOUNDS], env={"RUGNIK_MAX_CELLS": "many"})
+    assert checked.exit_code == 2
+    assert "RUGNIK_MAX_CELLS" in checked.stderr
 
 
 def test_a_file_that_is_not_there_or_of_no_known_kind_is_told(run: Run, tmp_path: Path) -> None:
@@ -242,10 +242,10 @@ def test_what_stands_in_the_way_is_one_sentence_and_a_code(
 ) -> None:
     """No key, a wrong key, no service."""
     options = [*(["--key", key] if key else []), *(["--url", url] if url else [])]
-    told = run(None, "datasets", "list", *options, code=code).stderr
-    assert sentence in told
-    assert told.count("\n") == 1
-    assert key is None or len(key) < 2 or key not in told
+    error = run(None, "datasets", "list", *options, code=code).stderr
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert key is None or len(key) < 2 or key not in error
 
 
 def test_a_key_of_the_wrong_role_is_told_which_one_is_right(run: Run) -> None:
@@ -254,5 +254,5 @@ def test_a_key_of_the_wrong_role_is_told_which_one_is_right(run: Run) -> None:
 
 
 def _spent(run: Run, live: Live) -> str:
-    found: str = json.loads(run(CURATOR, "datasets", "show", live.city, "--json").stdout)["budget"]["spent"]
-    return found
+    spent: str = json.loads(run(CURATOR, "datasets", "show", live.city, "--json").stdout)["budget"]["spent"]
+    return spent

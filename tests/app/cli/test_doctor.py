@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, says how to mend it, ends with a code, and changes nothing."""
+"""The doctor reports every fault with its repair, ends with an exit code, and changes nothing."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.support.processes.server import environment
 
 
 def examined(settings: Settings, code: int) -> dict[str, tuple[str, str, str]]:
-    """What the doctor says: state, finding and advice by what each is about; the worst where there are two."""
+    """The doctor's output by subject: state, finding and advice; the worst if a subject has two."""
     done = CliRunner().invoke(main, ["doctor", "--json"], env=environment(settings))
     assert done.exit_code == code, done.output
-    told: dict[str, tuple[str, str, str]] = {}
-    for one in json.loads(done.stdout):
-        if told.get(one["about"], ("ok",))[0] != "mend":
-            told[one["about"]] = (one["state"], one["found"], one["mend"])
-    return told
+    findings: dict[str, tuple[str, str, str]] = {}
+    for finding in json.loads(done.stdout):
+        if findings.get(finding["about"], ("ok",))[0] != "mend":
+            findings[finding["about"]] = (finding["state"], finding["found"], finding["mend"])
+    return findings
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_a_service_that_is_well_is_told_so(settings: Settings) -> None:
     service = make_service(well)
     filled_ledger(service, orders=1)
     service.database.dispose()
-    told = examined(well, 0)
-    assert {about: state for about, (state, _, _) in told.items()} == dict.fromkeys(
+    findings = examined(well, 0)
+    assert {about: state for about, (state, _, _) in findings.items()} == dict.fromkeys(
         ("data folder", "database", "migrations", "witness", "ledger", "clock", "entropy", "spool"), "ok"
     )
     readable = CliRunner().invoke(main, ["doctor"], env=environment(well))
@@ -65,9 +65,9 @@ def test_a_service_that_is_well_is_told_so(settings: Settings) -> None:
 
 def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(sqlite_settings: Settings, tmp_path: Path) -> None:
     """What is not there yet is said; the doctor makes no folder and no database."""
-    told = examined(sqlite_settings, 0)
-    assert told["database"][0] == told["data folder"][0] == "look"
-    assert "rugnik serve" in told["database"][2]
+    findings = examined(sqlite_settings, 0)
+    assert findings["database"][0] == findings["data folder"][0] == "look"
+    assert "rugnik serve" in findings["database"][2]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -140,9 +140,9 @@ def test_what_is_wrong_is_found_and_the_cure_is_told(
 ) -> None:
     """1, and the one finding that needs mending, with how."""
     harm(healthy)
-    told = examined(healthy, 1)
-    assert {name for name, (state, _, _) in told.items() if state == "mend"} == {about}
-    assert advice in told[about][2]
+    findings = examined(healthy, 1)
+    assert {name for name, (state, _, _) in findings.items() if state == "mend"} == {about}
+    assert advice in findings[about][2]
 
 
 def test_a_database_that_is_not_reached_is_told(sqlite_settings: Settings) -> None:
@@ -157,8 +157,8 @@ def test_a_clock_that_lags_behind_the_ledger_is_found(healthy: Settings) -> None
     later = make_service(healthy, clock=lambda: datetime(2999, 1, 1, tzinfo=UTC))
     datasets.register(later, CURATOR, name="c", description="", domain=DOMAIN, budget=Epsilon.parse("1"))
     later.database.dispose()
-    told = examined(healthy, 1)
-    assert (told["clock"][0], told["witness"][0]) == ("mend", "ok")
+    findings = examined(healthy, 1)
+    assert (findings["clock"][0], findings["witness"][0]) == ("mend", "ok")
 
 
 def test_a_spool_without_room_or_rights_is_told(healthy: Settings, tmp_path: Path) -> None:

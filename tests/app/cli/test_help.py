@@ -1,4 +1,4 @@
-"""Help that teaches, quickly: every command has an example that parses, and nothing heavy is imported for it."""
+"""Help: every command has an example that parses, and showing it imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from app.cli import main
-from app.cli.shared import CODES, Code
+from app.cli.exits import CODES, Code
 from app.ingest.formats import FORMATS
 
 
@@ -53,9 +53,9 @@ def test_the_commands_are_those_that_are_promised() -> None:
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_command_teaches_with_an_example_that_parses(path: tuple[str, ...]) -> None:
     """The example names this command, and its options and arguments are the ones that exist."""
-    found = [words for words in examples(COMMANDS[path]) if tuple(words[: len(path)]) == path]
-    assert found, COMMANDS[path].help
-    for words in found:
+    own_examples = [words for words in examples(COMMANDS[path]) if tuple(words[: len(path)]) == path]
+    assert own_examples, COMMANDS[path].help
+    for words in own_examples:
         COMMANDS[path].make_context(path[-1], words[len(path) :])
 
 
@@ -69,17 +69,17 @@ def test_every_option_says_what_it_is(path: tuple[str, ...]) -> None:
 
 
 def test_the_exit_codes_are_told() -> None:
-    """Each code of the code stands in the help."""
-    told = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "100"}).output
+    """Every exit code is in the help."""
+    printed = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "100"}).output
     for code in Code:
-        assert f"{int(code)}  " in told
+        assert f"{int(code)}  " in printed
 
 
 def test_the_exit_codes_fit_a_narrow_terminal() -> None:
     """80 columns: each line of the table as it was written."""
-    told = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "80"}).output
+    printed = CliRunner().invoke(main, ["--help"], env={"COLUMNS": "80"}).output
     for line in CODES.splitlines()[2:]:
-        assert line in told
+        assert line in printed
 
 
 @pytest.mark.parametrize("path", [("check",), ("release",)], ids=" ".join)

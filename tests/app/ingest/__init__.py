@@ -1,1 +1,1 @@
-"""Ingest, module by module."""
+"""Tests of app.ingest, one file for each module."""

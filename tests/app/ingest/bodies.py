@@ -1,4 +1,4 @@
-"""Bodies to upload, in every format, and the short way to have one counted."""
+"""Upload bodies in every format, and helpers that read and count them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def order(size: DeclaredSize | EstimatedSize = SIZE, *, dimensions: int = 2) -> 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Counted:
-    """An upload, counted: the plan it was counted on, the exact counts, and what became of the rows."""
+    """A counted upload: its plan, its exact counts, and its numbers of rows."""
 
     plan: Plan
     counts: Counts | OccupiedCounts
@@ -54,7 +54,7 @@ def count(
     out_of_range: OutOfRange = OutOfRange.CLIP,
     limits: Limits = LIMITS,
 ) -> Counted:
-    """An upload, counted; a body in one piece unless it comes in several. A size to estimate is not noised here."""
+    """Count an upload, given as bytes or as chunks. With an estimated size no noise is added to the size."""
     wanted = order(size, dimensions=domain.dimensions)
     with read_upload(
         [body] if isinstance(body, bytes) else body,
@@ -72,7 +72,7 @@ def count(
 
 
 def summary(counted: Counted) -> tuple[int, int, int, bytes]:
-    """All that counting gave, in a form that compares."""
+    """All results of counting, in a form that can be compared."""
     ingest = counted.ingest
     return ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped, counted.counts.cells.tobytes()
 
@@ -98,12 +98,12 @@ def finite(batch: Batch) -> NDArray[np.float64]:
 
 
 def cut(body: bytes, size: int) -> Iterator[bytes]:
-    """A body in chunks of some size."""
+    """A body in chunks of the given size."""
     return (body[start : start + size] for start in range(0, len(body), size))
 
 
 def csv_body(*lines: bytes, header: bytes = b"x,y") -> bytes:
-    """A CSV file of some lines."""
+    """A CSV file with these lines."""
     return b"".join(line + b"\n" for line in (header, *lines))
 
 
@@ -155,7 +155,7 @@ def table(rows: int = 50, *, seed: int = 1) -> pa.Table:
 
 
 def descriptors() -> int:
-    """How many files this process has open."""
+    """The number of open files of this process."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

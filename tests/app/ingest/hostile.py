@@ -1,4 +1,4 @@
-"""Lines that try to be more than a line: what hypothesis draws them from."""
+"""Hypothesis strategies for hostile lines: quotes, line ends, byte order marks, odd numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow schemas that are small as they are sent and vast once they are read: everything in them is shared."""
+"""Arrow schemas that are small when sent and huge when read, because everything in them is shared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Slot = tuple[int, str, int | str]  # its number, its layout, and its value or th
 
 
 class _Builder:
-    """A FlatBuffer from front to back; references are by name and filled in at the end, so they may be repeated."""
+    """Builds a FlatBuffer from front to back. References are names, resolved at the end, so they may be repeated."""
 
     def __init__(self) -> None:
         self._data = bytearray(4)

@@ -1,4 +1,4 @@
-"""Parquet files that lie: real ones, taken apart, one number of their metadata replaced, and put together again."""
+"""Parquet files with false metadata: real files in which one number of the metadata is replaced."""
 
 from __future__ import annotations
 

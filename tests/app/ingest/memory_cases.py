@@ -1,4 +1,4 @@
-"""Uploads that would take much memory if they could, each measured. Run as a program: prints megabytes per case."""
+"""Uploads that try to use much memory. Run as a program: prints the megabytes that each case used."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ HEADER = b"x,y\n"
 
 
 def repeated(head: bytes, piece: bytes, times: int) -> Iterator[bytes]:
-    """A long body that is never there as a whole."""
+    """A long body that is generated piece by piece."""
     yield head
     for _ in range(times):
         yield piece
 
 
 def rows_declared() -> None:
-    """A million rows onto a known grid."""
+    """A million rows with a declared size."""
     body = repeated(HEADER, b"3.25,0.125\n" * 10_000, 100)
     assert count(body, limits=LIMITS).ingest.rows_read == 10**6
 
@@ -181,7 +181,7 @@ _base = 0
 
 
 def megabytes(field: str) -> int:
-    """A figure of this process: VmHWM is the peak of its memory, VmRSS what it has now."""
+    """Memory of this process in megabytes: VmHWM is the peak, VmRSS the present size."""
     status = Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field)) // 1024
 

@@ -1,4 +1,4 @@
-"""Arrow streams: batch by batch, and no allocation on a stranger's word."""
+"""Arrow streams are read batch by batch, and lengths in the file are checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_stream_without_rows_is_read() -> None:
 
 
 def test_numbers_in_a_dictionary_are_not_taken_for_numbers() -> None:
-    """Their values would lie outside of what is measured and checked."""
+    """Dictionary values are outside of the buffers that are measured and checked."""
     with pytest.raises(WrongColumnType):
         read(arrow_body(pa.table({"x": pa.array([1.0, 2.0]).dictionary_encode(), "y": [0.0, 0.5]})), ARROW)
 
@@ -115,7 +115,7 @@ def test_columns_must_be_there_once() -> None:
 
 
 def test_a_decimal_beyond_its_precision_refuses_no_file() -> None:
-    """A full check of the column would; the row alone must not."""
+    """A full check of the column would refuse the file, but a single row must not."""
     wide = pa.array([Decimal(12345), Decimal(1)], pa.decimal128(38, 0))
     narrow = pa.Array.from_buffers(pa.decimal128(3, 0), 2, wide.buffers())
     batch = read(arrow_body(pa.table({"x": narrow, "y": [0.0, 0.0]})), ARROW)
@@ -146,7 +146,7 @@ def test_lengths_are_believed_only_up_to_their_caps() -> None:
 
 
 def test_a_batch_with_more_rows_than_its_buffers_hold_is_unreadable() -> None:
-    """Arrow takes the number of rows on trust until it is asked to check."""
+    """pyarrow does not check the number of rows unless it is asked to."""
     body = arrow_body(pa.table({"x": np.zeros(21), "y": np.zeros(21)}))
     _, batch = messages([body], Limits())
     more = bytes(batch.head).replace(struct.pack("<q", 21), struct.pack("<q", 23))
@@ -156,7 +156,7 @@ def test_a_batch_with_more_rows_than_its_buffers_hold_is_unreadable() -> None:
 
 
 def test_a_length_below_zero_is_no_length() -> None:
-    """It would be taken off what the dictionaries of a stream add up to."""
+    """It would reduce the total size of the dictionaries of a stream."""
     stream = messages([with_body_length(arrow_body(table()), -8)], Limits())
     assert next(stream).kind is Kind.SCHEMA
     with pytest.raises(UnreadableFile):
@@ -164,7 +164,7 @@ def test_a_length_below_zero_is_no_length() -> None:
 
 
 def test_metadata_that_point_outside_of_themselves_are_no_metadata() -> None:
-    """A table whose layout is said to lie eight bytes before the buffer; from the end, it would look like a batch."""
+    """A vtable eight bytes before the buffer; read with a negative index, it would look like that of a batch."""
     layout = struct.pack("<HHHHHH", 8, 8, 0, 6, 0, 0)
     metadata = struct.pack("<Ii", 4, 16) + bytes([0, 0, 3, 0]) + layout
     with pytest.raises(UnreadableFile):
@@ -207,7 +207,7 @@ def test_dictionaries_that_grow_are_measured_together() -> None:
 
 
 def test_rows_that_take_no_bytes_are_capped_too() -> None:
-    """A column of nulls has any length for free."""
+    """A column of nulls takes no bytes, whatever its length."""
     nulls = arrow_body(pa.table({"x": pa.nulls(10**6), "y": pa.nulls(10**6)}))
     assert len(nulls) < 1000
     assert refused(nulls, Limits(max_rows=10**6 - 1)) is Cap.ROWS
@@ -248,6 +248,6 @@ def test_messages_are_what_arrow_wrote() -> None:
     """Kinds, lengths and bytes, for a stream with dictionaries."""
     tags = pa.table({"t": pa.array(["a", "b"]).dictionary_encode(), "x": [1.0, 2.0]})
     body = arrow_body(tags)
-    found = list(messages(cut(body, 3), Limits()))
-    assert [message.kind for message in found] == [Kind.SCHEMA, Kind.DICTIONARY, Kind.BATCH]
-    assert b"".join(bytes(message.head + message.body) for message in found) + END == body
+    parts = list(messages(cut(body, 3), Limits()))
+    assert [message.kind for message in parts] == [Kind.SCHEMA, Kind.DICTIONARY, Kind.BATCH]
+    assert b"".join(bytes(message.head + message.body) for message in parts) + END == body

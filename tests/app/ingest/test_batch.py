@@ -1,4 +1,4 @@
-"""From columns to rows of numbers: every numeric type, no value that refuses its column."""
+"""Columns become rows of numbers: every numeric type is read, and no value makes its column be refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a body: counted, inflated in bounded steps, and handed out as asked."""
+"""Byte streams: limited in size, decompressed in bounded steps, and read in pieces of the requested size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV: every line is worth what it is worth alone, on both paths alike."""
+"""CSV: the result of a line depends on that line alone, and both paths agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def good(batch: Batch | None) -> list[bytes]:
-    """The rows of a batch that can become records, bit by bit."""
+    """The rows of a batch that can become records, as bytes, for an exact comparison."""
     return [] if batch is None else [row.tobytes() for row in finite(batch)]
 
 
@@ -65,7 +65,7 @@ def test_a_number_is_read_to_the_nearest_double_on_both_paths(number: float, lay
 @given(st.lists(LINES.filter(lambda line: plain(line.removeprefix(BOM))), max_size=8))
 @example([b"1,a,2", BOM + b"1,a,2"])
 def test_what_pyarrow_reads_as_a_block_is_what_the_lines_say(block: list[bytes]) -> None:
-    """Same rows in the same order, same number of rows; or pyarrow has complained and is not believed at all."""
+    """The same rows in the same order and number; or pyarrow has raised and its result is not used."""
     text = b"".join(line + b"\n" for line in block)
     assume(plain(text))
     whole, single = TWO_OF_THREE.whole(text), TWO_OF_THREE.lines(text)
@@ -77,7 +77,7 @@ def test_what_pyarrow_reads_as_a_block_is_what_the_lines_say(block: list[bytes])
 @settings(max_examples=200)
 @given(st.lists(LINES, max_size=12), st.integers(20, 200))
 def test_a_block_is_worth_the_sum_of_its_lines(block: list[bytes], block_bytes: int) -> None:
-    """Whatever path a block takes because of one line, the others are read as they would be alone."""
+    """Whichever path a block takes because of one line, the other lines give the same result as on their own."""
     alone = [read(csv_body(line, header=b"x,z,y")) for line in block]
     with patch.object(lines, "BLOCK_BYTES", block_bytes):
         together = read(csv_body(*block, header=b"x,z,y"))
@@ -184,7 +184,7 @@ def test_columns_are_found_by_name_however_the_header_is_spelt(header: bytes) ->
 
 
 def test_attributes_come_in_their_own_order_and_other_columns_may_share_a_name() -> None:
-    """Two columns called z are nobody's business."""
+    """Two columns called z do not matter: z is no attribute."""
     assert finite(read(csv_body(b"1,2,3,4", header=b"z,y,z,x"))).tolist() == [[4, 2]]
 
 
@@ -207,7 +207,7 @@ def test_attributes_come_in_their_own_order_and_other_columns_may_share_a_name()
 def test_a_header_that_does_not_name_each_attribute_once_is_a_fault_of_the_file(
     body: bytes, error: type[Exception]
 ) -> None:
-    """The header is public; the rows are not asked."""
+    """The refusal depends on the header, which is public, and not on the rows."""
     with pytest.raises(error):
         read(body)
 

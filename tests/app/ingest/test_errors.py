@@ -1,4 +1,4 @@
-"""Errors: sentences about the file, with not a byte of it inside."""
+"""Error messages describe the file and quote nothing of it."""
 
 from __future__ import annotations
 

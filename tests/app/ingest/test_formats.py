@@ -127,12 +127,12 @@ def faulty_bodies() -> dict[str, tuple[MediaType, bytes, bool]]:
     }
 
 
-def told(error: BaseException | None) -> str:
+def texts_of(error: BaseException | None) -> str:
     """All that a logger could find out about an exception: texts, fields, causes, contexts, tracebacks."""
     if error is None:
         return ""
     own = "".join(traceback.format_exception(error)) + repr(error) + repr(error.args) + repr(vars(error))
-    return own + told(error.__cause__) + told(error.__context__)
+    return own + texts_of(error.__cause__) + texts_of(error.__context__)
 
 
 @pytest.mark.parametrize("case", faulty_bodies())
@@ -141,7 +141,7 @@ def test_no_error_quotes_a_byte_of_the_file(case: str) -> None:
     media_type, body, gzip = faulty_bodies()[case]
     with pytest.raises(IngestError) as fault:
         read(cut(body, 64), media_type, gzip=gzip, limits=LIMITS)
-    assert CANARY not in told(fault.value)
+    assert CANARY not in texts_of(fault.value)
     assert fault.value.__cause__ is None
     assert fault.value.__context__ is None
 

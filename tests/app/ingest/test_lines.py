@@ -1,4 +1,4 @@
-"""Lines: whole, in bounded blocks, each with its own length as the only judge."""
+"""Blocks have whole lines and a bounded size; a line is dropped for its own length only."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ BYTES = st.lists(
 
 def split(body: bytes) -> list[bytes]:
     """The lines of a body, the plain way: cut at LF, the last one perhaps without."""
-    found = body.split(b"\n")
-    return found if found[-1] else found[:-1]
+    lines = body.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 @given(BYTES, st.integers(1, 80), st.integers(1, 90))
 def test_blocks_hold_every_line_up_to_the_limit_and_count_the_others(body: bytes, size: int, block_bytes: int) -> None:
     """In order, each with one LF at its end and no CR before it, however chunks and blocks were cut."""
     with patch.object(lines, "BLOCK_BYTES", block_bytes):
-        found = list(blocks(cut(body, size), max_line_bytes=LIMIT))
+        produced = list(blocks(cut(body, size), max_line_bytes=LIMIT))
     wanted = [line.removesuffix(b"\r") + b"\n" for line in split(body) if len(line) <= LIMIT]
-    assert b"".join(block.text for block in found) == b"".join(wanted)
-    assert sum(block.long_lines for block in found) == len(split(body)) - len(wanted)
+    assert b"".join(block.text for block in produced) == b"".join(wanted)
+    assert sum(block.long_lines for block in produced) == len(split(body)) - len(wanted)
 
 
 @given(BYTES, st.integers(1, 80), st.integers(1, 90))
@@ -47,7 +47,7 @@ def test_no_block_outgrows_its_size_by_more_than_a_line(body: bytes, size: int, 
 
 @given(BYTES, st.integers(1, 80))
 def test_the_first_line_is_taken_off_and_the_rest_left_as_it_was(body: bytes, size: int) -> None:
-    """None stands for a first line that is too long; nothing after it is of interest then."""
+    """None stands for a first line that is too long; then the rest does not matter."""
     line, rest = first_line(cut(body, size), max_line_bytes=LIMIT)
     first, _, after = body.partition(b"\n")
     if len(first) > LIMIT:

@@ -1,4 +1,4 @@
-"""Memory: bounded by settings, whatever the file says or holds. Measured in a process of its own."""
+"""Memory is bounded by the limits, whatever the file states or contains. Measured in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RecordBuffer: records wait for their grid in memory, then in the sealed spool, and come back as they were."""
+"""RecordBuffer keeps records in memory and then in the sealed spool, and returns them unchanged."""
 
 from __future__ import annotations
 

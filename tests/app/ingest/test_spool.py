@@ -1,4 +1,4 @@
-"""The sealed spool: no name, no plain text, nothing believed that was touched."""
+"""The sealed spool has no file name, no plain text on disk, and detects every change of its file."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_the_disk_holds_no_byte_in_the_clear() -> None:
 
 def test_no_two_spools_share_a_key() -> None:
     """The same content looks different in another spool."""
-    with spool_of(CANARY * 10) as one, spool_of(CANARY * 10) as other:
-        assert on_disk(one) != on_disk(other)
+    with spool_of(CANARY * 10) as first, spool_of(CANARY * 10) as second:
+        assert on_disk(first) != on_disk(second)
 
 
 def _flip(descriptor: int) -> None:
@@ -97,7 +97,7 @@ def _cut(descriptor: int) -> None:
 
 @pytest.mark.parametrize("tamper", [_flip, _swap, _repeat, _cut])
 def test_a_spool_that_was_touched_does_not_open(tamper: Callable[[int], None]) -> None:
-    """A bit, an exchange, a repetition, an end cut off; and it stays closed to later reads."""
+    """A flipped bit, swapped blocks, a repeated block, a truncated end; later reads fail too."""
     with spool_of(bytes(2 * BLOCK_BYTES) + CANARY) as spool:
         tamper(spool.fileno())
         with pytest.raises(SpoolFailure) as failure:

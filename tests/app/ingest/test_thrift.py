@@ -1,4 +1,4 @@
-"""The compact protocol: read as Parquet's own reader reads it, or not at all."""
+"""Thrift's compact protocol: read with the same result as pyarrow's, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting an upload: one row, at most one count; refused as a whole or counted as a whole."""
+"""Counting an upload: a row adds at most one count, and an upload is counted as a whole or refused as a whole."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def body_of(media_type: MediaType, rows: list[bytes]) -> bytes:
 def test_one_line_more_changes_the_histogram_by_at_most_one(
     rows: list[bytes], line: bytes, data: st.DataObject, mode: OutOfRange, media_type: MediaType, block_bytes: int
 ) -> None:
-    """Any line, anywhere, whatever it does to the block it lands in: the L1 distance of neighbours is at most 1."""
+    """For any line at any place, whatever it does to its block: the L1 distance of the histograms is at most 1."""
     place = data.draw(st.integers(0, len(rows)))
     size = data.draw(st.integers(1, 400))
     neighbour = [*rows[:place], line, *rows[place:]]
     with patch.object(lines, "BLOCK_BYTES", block_bytes):
-        one = count(cut(body_of(media_type, rows), size), media_type, out_of_range=mode)
-        other = count(cut(body_of(media_type, neighbour), size), media_type, out_of_range=mode)
-    assert np.abs(one.counts.cells - other.counts.cells).sum() <= 1
-    assert one.plan == other.plan
-    for report in (one, other):
+        before = count(cut(body_of(media_type, rows), size), media_type, out_of_range=mode)
+        after = count(cut(body_of(media_type, neighbour), size), media_type, out_of_range=mode)
+    assert np.abs(before.counts.cells - after.counts.cells).sum() <= 1
+    assert before.plan == after.plan
+    for report in (before, after):
         kept = report.ingest.rows_read - report.ingest.rows_dropped
         assert report.counts.cells.sum() == kept
         assert 0 <= report.ingest.rows_clipped <= kept
-    assert 0 <= other.ingest.rows_read - one.ingest.rows_read <= 1
+    assert 0 <= after.ingest.rows_read - before.ingest.rows_read <= 1
 
 
 @pytest.mark.parametrize("line", [b'"', b'1,"a,0.5', b"\0", b"1,a\r0.5", b"w" * 2_000_000, b"\xff\xfe", b"1", b""])
@@ -222,6 +222,6 @@ def test_rows_of_one_parquet_or_arrow_file_are_judged_one_by_one() -> None:
         for y in (0.5, float("nan"), float("-inf"), 1e308, None):
             more = pa.concat_tables([rows, pa.Table.from_pylist([{"x": x, "y": y}], rows.schema)])
             for media_type, write in ((MediaType.PARQUET, parquet_body), (MediaType.ARROW_STREAM, arrow_body)):
-                one, other = (count(write(part), media_type) for part in (rows, more))
-                assert np.abs(one.counts.cells - other.counts.cells).sum() <= 1
-                assert other.ingest.rows_read == 101
+                before, after = (count(write(part), media_type) for part in (rows, more))
+                assert np.abs(before.counts.cells - after.counts.cells).sum() <= 1
+                assert after.ingest.rows_read == 101

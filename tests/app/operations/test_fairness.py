@@ -1,4 +1,4 @@
-"""One analyst's questions and another's: shares, refusals, and work that ends with its client; over real sockets."""
+"""Fairness between keys, over real sockets: shares, refusals, and work that stops when its client goes away."""
 
 from __future__ import annotations
 

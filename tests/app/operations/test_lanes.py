@@ -1,4 +1,4 @@
-"""Lanes: a share of the slots for each key, turns between keys, and no work for nobody."""
+"""Lanes: a share of the slots for each key, round robin between keys, and no work that nobody waits for."""
 
 from __future__ import annotations
 

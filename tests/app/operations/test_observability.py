@@ -1,4 +1,4 @@
-"""Logs and metrics tell what happened and never what was in it, nor how much of it there was."""
+"""Logs and metrics report events, but neither the content of requests nor numbers of rows."""
 
 from __future__ import annotations
 

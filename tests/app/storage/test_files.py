@@ -1,4 +1,4 @@
-"""Files of the service are for its own user alone, those of an earlier version too; an open folder is warned of."""
+"""Only the service's own user can read its files, also those of an earlier version; an open folder logs a warning."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def open_umask() -> Iterator[None]:
 
 def files(folder: Path) -> dict[str, int]:
     """Every file below a folder, with its permissions."""
-    found = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in found}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in files}
 
 
 @pytest.mark.usefixtures("open_umask")
@@ -65,7 +65,7 @@ def test_files_of_an_earlier_version_become_private_at_the_start(sqlite_settings
     for path in paths:
         path.chmod(0o644)
     findings = [finding.found for finding in examine(sqlite_settings) if finding.state == "mend"]
-    assert any("rugnik.db: open to other users" in found for found in findings)
+    assert any("rugnik.db: open to other users" in text for text in findings)
     with Api(create_app(sqlite_settings, frozen_clock)):
         assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
 

@@ -1,4 +1,4 @@
-"""Migrations build what the code expects, all of it or nothing, by one runner or by two, on each kind of database."""
+"""Migrations build the declared schema, atomically, by one process or two at once, on each kind of database."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def test_every_constraint_has_a_name(unmigrated: str) -> None:
     database = Database(unmigrated)
     database.migrate()
     with database.read_only() as tx:
-        found = constraint_names(tx)
+        by_table = constraint_names(tx)
         indices = [index["name"] for table in metadata.tables for index in inspect(tx).get_indexes(table)]
     database.dispose()
-    found.pop("alembic_version")
+    by_table.pop("alembic_version")
     declared = {
         table.name: sorted(str(constraint.name) for constraint in table.constraints) for table in metadata.sorted_tables
     }
-    assert {table: sorted(map(str, names)) for table, names in found.items()} == declared
+    assert {table: sorted(map(str, names)) for table, names in by_table.items()} == declared
     for table, names in declared.items():
         for name in names:
             assert re.fullmatch(rf"(pk|fk|uq|ck)_{table}(_\w+)?", name)

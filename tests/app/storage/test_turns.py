@@ -1,4 +1,4 @@
-"""Turns: one thread at a time, in the order of arrival, and nobody waits for ever."""
+"""Turns: one thread at a time, first come first served, with a time limit."""
 
 from __future__ import annotations
 
