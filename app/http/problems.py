@@ -74,7 +74,7 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.Busy: (503, "busy", "Too much at once"),
 }
 
-REFUSALS: tuple[type[Exception], ...] = (*_TABLE, OperationalError, PoolTimeout)  # what `response_to` has words for
+REFUSALS: tuple[type[Exception], ...] = (*_TABLE, OperationalError, PoolTimeout)  # what `response_to` takes
 
 # The variable that raises a cap; the other caps are fixed.
 _SETTINGS = {
@@ -148,7 +148,7 @@ def _known(_request: Request, error: Exception) -> JSONResponse:
 def _invalid(_request: Request, error: Exception) -> JSONResponse:
     """422 of the framework: where and what kind, never what was sent."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
-    places = [{"loc": _place(found), "type": found["type"], "msg": _message(found)} for found in error.errors()]
+    places = [{"loc": _place(fault), "type": fault["type"], "msg": _message(fault)} for fault in error.errors()]
     detail = "; ".join(
         place["msg"] if place["type"] == "json_invalid" else f"{'.'.join(map(str, place['loc']))}: {place['msg']}"
         for place in places
@@ -156,15 +156,15 @@ def _invalid(_request: Request, error: Exception) -> JSONResponse:
     return reply(422, "invalid-request", "The request is not valid", detail, errors=places)
 
 
-def _place(found: Any) -> list[str | int]:
+def _place(fault: Any) -> list[str | int]:
     # The last part of an unknown field's place is its name, and that is the client's text.
-    return list(found["loc"])[:-1] if found["type"] == "extra_forbidden" else list(found["loc"])
+    return list(fault["loc"])[:-1] if fault["type"] == "extra_forbidden" else list(fault["loc"])
 
 
-def _message(found: Any) -> str:
+def _message(fault: Any) -> str:
     """The framework's words, or plainer ones for what newcomers meet first."""
-    field = found["loc"][-1]
-    match found["type"]:
+    field = fault["loc"][-1]
+    match fault["type"]:
         case "extra_forbidden":
             return "a field that is not known here"
         case "json_invalid":
@@ -176,7 +176,7 @@ def _message(found: Any) -> str:
         case _ if field == "level":
             return OUT_OF_BOUNDS
         case _:
-            return IN_WORDS.get(found.get("ctx", {}).get("pattern"), str(found["msg"]))
+            return IN_WORDS.get(fault.get("ctx", {}).get("pattern"), str(fault["msg"]))
 
 
 def _http(_request: Request, error: Exception) -> JSONResponse:
@@ -189,7 +189,7 @@ def _http(_request: Request, error: Exception) -> JSONResponse:
 
 
 def _gone(_request: Request, _error: Exception) -> JSONResponse:
-    """Nobody reads this: the client went away in the middle of its upload, or before its answer was worked out."""
+    """The client closed its connection during its upload or before its answer; nobody reads this."""
     return reply(400, "bad-request", "The request cannot be taken", "The connection closed before the reply.")
 
 
