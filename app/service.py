@@ -45,6 +45,6 @@ class Service:
         return timestamp(self.clock())
 
     def newest_time(self) -> datetime:
-        """The latest time that this process has seen: the clock's, unless somebody set the clock back."""
+        """The latest time that this process has seen: the clock's, unless the clock was set back."""
         self._newest[0] = max(self._newest[0], self.clock())
         return self._newest[0]

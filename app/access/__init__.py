@@ -1,1 +1,1 @@
-"""Who may do what: roles, keys, sessions, quotas. Knows the ledger, not HTTP routes."""
+"""Who may do what: permissions, keys, sessions, quotas. Knows the ledger and nothing of HTTP (`app.http.callers`)."""

@@ -25,7 +25,7 @@ def service_secret(path: Path) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Written whole under another name first; the link fails where another process was quicker, whose secret counts."""
+    """Write under another name, then link. The link fails where another process was first; then its file counts."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""Failed sign-ins slow down further tries from the same address; nobody is locked out, and nothing grows."""
+"""Failed sign-ins delay further tries from the same address. Nobody is locked out, and memory use is fixed."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ def _as_page_for_browsers(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 async def _page(request: Request, problem: Response) -> Response:
     if problem.status_code == HTTPStatus.UNAUTHORIZED:
-        # Only what a link can bring back is kept: after a change that failed, one starts from the overview.
+        # Signing in leads back to a page that a link can show. After a change that failed, it leads to the overview.
         wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         back = f"?next={quote(wanted)}" if request.method == "GET" and wanted != "/" else ""
         return RedirectResponse(f"/sign-in{back}", status_code=303, headers={"Cache-Control": "no-store"})
     fields = json.loads(bytes(problem.body))
-    # Who is signed in keeps the menu and the way out; after a failure of our own nothing more is asked of the database.
+    # A signed-in reader keeps the menu. After a failure of the service, the database is not asked again.
     caller = await visitor(request) if problem.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else None
     response = page(
         request, "error.html", caller, status=problem.status_code, title=fields["title"], detail=_detail(fields)

@@ -1,4 +1,4 @@
-"""The filters of the ledger page, as an address spells them: what cannot be read is left out, not refused."""
+"""The filters of the ledger page, read from its address. A value that cannot be read is ignored."""
 
 from __future__ import annotations
 

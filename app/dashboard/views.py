@@ -1,4 +1,4 @@
-"""The pages. Each reads through the use cases; whatever changes something is asked of /v1 by the page's own script."""
+"""The pages. Each calls use cases that return values; changes are requests of the page's own script to /v1."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _release_facts(
     stored, domain = overviews.get_release_domain(service, caller, release_id)
     synopsis = None
     if stored.standing.state is State.PUBLISHED:
-        answers = request.app.state.answers  # its memory spares a large synopsis being read for every look at it
+        answers = request.app.state.answers  # its cache saves reading a large synopsis for every page view
         synopsis = answers.prepared(answers.published(caller, release_id)).synopsis
     reply = release_reply(stored, synopsis)
     return reply, {

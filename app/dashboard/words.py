@@ -118,7 +118,10 @@ def _terms(order: Any) -> str:
 
 
 def steps(history: BudgetHistory) -> dict[str, Sequence[Any]]:
-    """A dataset's epsilon after each entry, for the step chart. A publish has no hour: it stands at the one before."""
+    """A dataset's epsilon after each entry, for the step chart.
+
+    Entries of version 0.1 have the second and later ones the day, so times are made non-decreasing.
+    """
     granted, spent = history.granted_before.nano, history.spent_before.nano
     points: list[dict[str, Any]] = []
     drawn_at = ""

@@ -15,7 +15,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def cookie_name(connection: HTTPConnection) -> str:
-    """Over https the name carries a promise that browsers keep: Secure, this host only, every path."""
+    """The cookie's name. Over https it has the prefix __Host-, so browsers insist on Secure, this host, and path /."""
     return "__Host-rugnik" if connection.url.scheme == "https" else "rugnik"
 
 
@@ -25,10 +25,10 @@ def cookie_of(connection: HTTPConnection) -> str | None:
 
 
 def require_own_origin(connection: HTTPConnection) -> None:
-    """Refuse what a page of another site sent; clients that are no browser send neither header.
+    """Raise ForgedRequest for what a page of another site sent. Clients that are no browser send neither header.
 
-    Sec-Fetch-Site is the browser's own word, but only over https or on this machine. Elsewhere Origin has to do, which
-    a proxy that does not pass Host on would make look foreign.
+    Browsers send Sec-Fetch-Site only over https or to localhost. Otherwise Origin is compared with Host; a proxy that
+    does not pass Host on would make it look foreign.
     """
     site, origin = connection.headers.get("sec-fetch-site"), connection.headers.get("origin")
     if site is not None:
@@ -40,7 +40,7 @@ def require_own_origin(connection: HTTPConnection) -> None:
 
 
 def require_own_page(connection: HTTPConnection, token: str, sent: str | None) -> None:
-    """Refuse a change that a cookie vouches for, unless one of our own pages asked for it."""
+    """Raise ForgedRequest for a change by cookie, unless one of our own pages sent it with its token."""
     require_own_origin(connection)
     if sent is None or not hmac.compare_digest(sent.encode(), sessions.csrf_token(token).encode()):
         raise ForgedRequest

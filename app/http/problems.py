@@ -88,7 +88,7 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.Busy: (503, "busy", "Too much at once"),
 }
 
-REFUSALS: tuple[type[Exception], ...] = (*_TABLE, OperationalError, PoolTimeout)  # what `response_to` has words for
+REFUSALS: tuple[type[Exception], ...] = (*_TABLE, OperationalError, PoolTimeout)  # what `response_to` takes
 
 # The variable that raises a cap; the other caps are fixed.
 _SETTINGS = {
@@ -205,7 +205,7 @@ def _http(_request: Request, error: Exception) -> JSONResponse:
 
 
 def _gone(_request: Request, _error: Exception) -> JSONResponse:
-    """Nobody reads this: the client went away in the middle of its upload, or before its answer was worked out."""
+    """The client closed its connection during its upload or before its answer; nobody reads this."""
     return reply(400, "bad-request", "The request cannot be taken", "The connection closed before the reply.")
 
 

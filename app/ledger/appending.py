@@ -43,7 +43,7 @@ class OpenBook(Book):
         self._bring_witness_up_to_date()
 
     def _require_witnessed(self) -> None:
-        """Refuse to go on from a ledger that is not the witnessed one: an old copy restored under a running service.
+        """Raise NotReady where the ledger lacks the witnessed entry: an old copy was restored under a running service.
 
         The witness is moved after each commit and read here under the lock, so it is never ahead of this view. A
         witness that cannot be read refuses as well: what was spent may not be all that the database knows of.
@@ -58,22 +58,22 @@ class OpenBook(Book):
             )
 
     def _bring_witness_up_to_date(self) -> None:
-        """A process that died after its commit left the witness behind: at most one entry is ever unwitnessed."""
+        """Witness the last entry: a process that died after its commit left the witness at most one entry behind."""
         with _witness_needed():
             self.service.witness.advance(self.head)
 
     def require_open(self, dataset: str) -> None:
-        """Refuse a closed dataset."""
+        """Raise DatasetClosed for a closed dataset."""
         account = self.account(dataset)
         if account is not None and account.closed:
             raise DatasetClosed
 
     def standing(self, release: str) -> Standing:
-        """Where a release stands."""
+        """The standing of a release."""
         return Standing.of(self.replay.books.releases[release])
 
     def require_ordered(self, release: str) -> Standing:
-        """Refuse a release for which noise was drawn, and one that is void."""
+        """The standing of an open order; ReleaseEnded where noise was drawn for it or it is void."""
         standing = self.standing(release)
         if standing.state is not State.ORDERED:
             raise ReleaseEnded(state=standing.state, digest=standing.digest)
@@ -89,7 +89,7 @@ class OpenBook(Book):
         epsilon: Epsilon = NOTHING,
         detail: Mapping[str, Any],
     ) -> LedgerEntry:
-        """One entry more, bound to the one before it.
+        """Append an entry, bound to the one before it by hash.
 
         It keeps the UTC day and no time: the seconds of the entries around an upload would tell how long it took, and
         that depends on the number of rows. `seq` gives the order. An entry that breaks a rule of the books would make
@@ -136,7 +136,10 @@ def _witness_needed() -> Iterator[None]:
 
 @contextmanager
 def open_book(service: Service) -> Iterator[OpenBook]:
-    """One transaction under the ledger's lock. Its head is beside the witness before the commit, and in place after."""
+    """One transaction under the ledger's lock.
+
+    The new head is written beside the witness before the commit, and replaces the witness after it.
+    """
     with ExitStack() as held:
         move = None
         with service.database.transaction() as tx:

@@ -20,7 +20,7 @@ _Seen = TypeVar("_Seen")
 
 
 class Book:
-    """The ledger within one transaction: what decides comes from the replay, what is long from rows that fit it."""
+    """The ledger within one transaction. Balances come from the replay, long terms from rows that match their hash."""
 
     def __init__(self, tx: Connection, service: Service) -> None:
         self.tx = tx
@@ -60,7 +60,7 @@ class Book:
             return {name: Standing.of(books.releases[name]) for name in names}
 
     def seen(self, look: Callable[[Connection], _Seen | None]) -> _Seen | None:
-        """What this transaction sees; where it sees nothing, what a new one does.
+        """The value that `look` reads in this transaction; where that is None, the value that it reads in a new one.
 
         The books may be ahead of a transaction that began before another thread's commit, and what they name is then
         not there for it yet (SQLite: one snapshot for a whole transaction).
@@ -72,7 +72,7 @@ class Book:
         return value
 
     def charge(self, record: ReleaseRecord) -> LedgerEntry:
-        """The entry that charged a release: read again, and the very one that was verified."""
+        """The entry that charged a release, read again; LedgerBroken where it is not the one that was verified."""
         row = self.seen(lambda tx: tx.execute(select(ledger).where(ledger.c.seq == record.charge_seq)).first())
         stored = None if row is None else Stored.of(tuple(row))
         return self.replay.require_verified(stored, seq=record.charge_seq, verified_hash=record.charge_hash.hex())
@@ -80,7 +80,7 @@ class Book:
 
 @contextmanager
 def read_book(service: Service) -> Iterator[Book]:
-    """One transaction for reading, once the replay has caught up with the ledger."""
+    """One transaction for reading. The replay first catches up with the ledger."""
     with service.database.read_only() as tx:
         service.replay.catch_up(tx)
         yield Book(tx, service)

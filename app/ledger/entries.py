@@ -50,15 +50,15 @@ def entry_of(row: Sequence[Any]) -> LedgerEntry:
 
 
 def entry_or_none(row: Row[Any]) -> LedgerEntry | None:
-    """A row as an entry that matches its hash, or None where somebody made it into something else."""
+    """A row as an entry that matches its hash, or None where somebody changed it."""
     stored = Stored.of(tuple(row))
     return stored.entry if stored is not None and stored.own_hash == stored.entry.hash else None
 
 
 def entries_until(service: Service, last: Head) -> Iterator[LedgerEntry]:
-    """Every entry up to one, as it is stored, oldest first. Entries never change, so this is one consistent ledger.
+    """Every entry up to `last`, as stored, oldest first. Entries never change, so this is one consistent ledger.
 
-    Each batch is a transaction of its own: whoever takes them at a slow pace holds no connection meanwhile.
+    Each batch is a transaction of its own, so a slow reader holds no connection between two batches.
     """
     after = 0
     while after < last.seq:

@@ -25,7 +25,7 @@ _BETWEEN = "\x1f"  # no text that is searched for has it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Which entries to read; None and the empty text leave a question open."""
+    """Which entries to read. None and the empty text do not filter."""
 
     datasets: frozenset[str] | None = None
     about_keys: bool = True
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some lines, newest first; `older` is the number to read on before, if there are more."""
+    """Lines of the ledger, newest first. `older` is the number before which the next page begins; None on the last."""
 
     lines: tuple[Line, ...]
     older: int | None
@@ -65,14 +65,14 @@ class BudgetHistory:
 def read_ledger(
     service: Service, caller: Principal, search: Search, *, before: int | None, limit: int
 ) -> tuple[Page, list[str]]:
-    """A page of the ledger as it is stored, so that a bad entry can be looked at; and everybody it names."""
+    """A page of the ledger as stored, so that a bad entry can be looked at; and all actors, for the filter."""
     with service.database.read_only() as tx:
         shown = page(tx, search, before=before, limit=limit)
         return shown, actors(tx, caller.datasets, about_keys=caller.sees_whole_ledger)
 
 
 def page(tx: Connection, search: Search, *, before: int | None, limit: int) -> Page:
-    """The newest lines that fit, or those before a number."""
+    """The newest matching lines, or the newest before a number."""
     query = _matching(search).order_by(ledger.c.seq.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(ledger.c.seq < before)
@@ -93,7 +93,7 @@ def _matching(search: Search) -> Select[Any]:
         query = query.where(ledger.c.actor == search.actor)
     if search.since is not None:
         query = query.where(ledger.c.at >= search.since.isoformat())
-    if search.until is not None:  # the whole day: a publish is kept to the day, the others to the second
+    if search.until is not None:  # the whole day: entries of version 0.1 have the second
         query = query.where(ledger.c.at < (search.until + timedelta(days=1)).isoformat())
     if search.text:
         places = (
@@ -110,7 +110,7 @@ def _matching(search: Search) -> Select[Any]:
 
 
 def actors(tx: Connection, datasets: frozenset[str] | None, *, about_keys: bool) -> list[str]:
-    """Everybody the ledger of these datasets names."""
+    """The actors of all entries of these datasets, sorted."""
     query = select(ledger.c.actor).distinct().order_by(ledger.c.actor)
     if datasets is not None:
         query = query.where(ledger.c.dataset.in_(datasets))
@@ -127,7 +127,7 @@ def last_entries(tx: Connection, datasets: Iterable[str]) -> Mapping[str, Ledger
 
 
 def history(book: Book, dataset: str, *, limit: int) -> BudgetHistory:
-    """How a dataset's epsilon came and went, over its newest entries; what was before them follows from its budget."""
+    """The newest entries of a dataset, and its granted and spent epsilon before them, worked out from its budget."""
     lines = page(book.tx, Search(datasets=frozenset({dataset})), before=None, limit=limit)
     entries = tuple(line.entry for line in reversed(lines.lines) if line.entry is not None)
     budget = book.budget(dataset)

@@ -1,7 +1,7 @@
 """Replay: the ledger as this process verified it. Budgets, states and keys are read from here, and from no table.
 
-The chain is walked from its first entry when the service starts, and further whenever there are new entries. Whoever
-edits a row later changes nothing for a running service; the next start, or a verification, finds the edit.
+The chain is walked from its first entry when the service starts, and further whenever there are new entries. Editing
+a row later changes nothing for a running service; the next start, or a verification, detects the edit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.ledger.entry import EMPTY, Head, LedgerEntry, Stored
 log = structlog.get_logger(__name__)
 
 BATCH = 2000
-_TOLD = 100_000  # a line in the log after so many entries
+_LOG_EVERY = 100_000  # entries between two lines in the log
 
 
 def stored_after(tx: Connection, seq: int, *, limit: int = BATCH) -> list[tuple[int, Stored | None]]:
@@ -56,13 +56,13 @@ class Replay:
 
     @contextmanager
     def reading(self) -> Iterator[Books]:
-        """The books, which nobody changes meanwhile."""
+        """The books under a lock: nobody changes them inside the block."""
         with self._lock:
             yield self._walk.books
 
     @property
     def books(self) -> Books:
-        """The books without a lock: for looking up one thing, which needs no other to agree with it."""
+        """The books without a lock: for a single lookup, which need not agree with another."""
         return self._walk.books
 
     @property
@@ -71,22 +71,22 @@ class Replay:
         return time.monotonic() - self._refreshed
 
     def refresh(self) -> None:
-        """Walk on to the end of the ledger, a short transaction for each batch; LedgerBroken where it does not hold."""
-        told = self.head.seq
+        """Verify up to the end of the ledger, one short transaction for each batch; LedgerBroken at a bad entry."""
+        logged = self.head.seq
         while True:
             began, head = time.monotonic(), self.head
             with self._database.read_only() as tx:
                 stored = stored_after(tx, head.seq - 1)
             self._take_in(stored, head)
-            if self.head.seq >= told + _TOLD:
-                told = self.head.seq
-                log.info("ledger_walked", entries=told)
+            if self.head.seq >= logged + _LOG_EVERY:
+                logged = self.head.seq
+                log.info("ledger_walked", entries=logged)
             if len(stored) < BATCH:
                 self._refreshed = max(self._refreshed, began)
                 return
 
     def refresh_since(self, asked: float) -> None:
-        """Refresh, unless another thread began to after that moment (of time.monotonic): callers share one query."""
+        """Refresh, unless another thread began a refresh after `asked` (of time.monotonic): callers share one query."""
         if self._refreshed < asked:
             self.refresh()
 

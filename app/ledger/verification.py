@@ -38,7 +38,7 @@ def verify_all(service: Service, checkpoint: Checkpoint = carry_on) -> Verificat
 
 
 def verify_steps(service: Service, *, every: int | None) -> Iterator[Verification]:
-    """The same, telling how far it got after each `every` entries; the last step is the outcome."""
+    """The same in steps: the progress after each `every` entries, and last the outcome."""
     # The witness is read first: entries that are committed meanwhile only make the ledger longer.
     witnessed = service.witness.head()
     walk = Walk()
@@ -70,7 +70,7 @@ def _ended(service: Service, outcome: Verification) -> Verification:
 
 
 def _before(walk: Walk, entry: LedgerEntry, reason: str) -> Verification:
-    """The entry itself is bound, and what it names is not there as it should be."""
+    """An outcome for a publish whose entry verifies and whose synopsis does not."""
     return Verification(entries=entry.seq - 1, head=walk.head, first_bad=entry.seq, reason=reason)
 
 

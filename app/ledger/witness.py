@@ -39,10 +39,10 @@ class Witness:
 
     @contextmanager
     def moving_to(self, head: Head) -> Iterator[Callable[[], None]]:
-        """Write `head` beside the witness and give the function that puts it in place; nobody else moves it meanwhile.
+        """Write `head` beside the witness, and yield the function that puts it in place. Holds the lock meanwhile.
 
-        An append enters this before its commit and calls the function after it. What needs room on the disk is so done
-        while the append can still be refused, and a head that was not committed is never witnessed.
+        An append enters this before its commit and calls the function after it. So everything that needs room on the
+        disk is done while the append can still be refused, and a head that was not committed is never witnessed.
         """
         with self._locked():
             fresh = self.path.with_name(self.path.name + ".new")

@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 def agrees_with_witness(service: Service) -> bool:
-    """Whether the ledger holds what the witness saw, and the witness can be brought up to date where it is behind.
+    """Whether the ledger holds the witnessed entry. Moves the witness forward where it is behind.
 
     Only to a head that was verified: LedgerBroken where the entries after the last one do not hold.
     """
@@ -31,7 +31,7 @@ def agrees_with_witness(service: Service) -> bool:
 
 
 def check_witness(service: Service) -> None:
-    """At start-up: refuse a database that is older than, or other than, the one the witness saw."""
+    """At start-up: CannotStart where the database is older than, or another than, the one that the witness saw."""
     witnessed = service.witness.head()
     with service.database.read_only() as tx:
         current = head(tx)
@@ -53,7 +53,7 @@ def check_witness(service: Service) -> None:
 
 
 def walk_chain(replay: Replay) -> None:
-    """At start-up: refuse a ledger with an entry that is not good."""
+    """At start-up: CannotStart where an entry does not verify."""
     try:
         replay.refresh()
     except LedgerBroken as error:

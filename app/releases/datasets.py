@@ -56,7 +56,7 @@ class Summary:
 def register(
     service: Service, caller: Principal, *, name: str, description: str, domain: Domain, budget: Epsilon
 ) -> Dataset:
-    """A new population with its first grant. A name is taken for ever."""
+    """Register a population with its first grant. Its name is taken for ever."""
     if not caller.may_see(name):
         raise NotAllowed("This key is limited to other datasets.")
     with open_book(service) as book:
@@ -78,7 +78,7 @@ def grant(service: Service, caller: Principal, name: str, *, epsilon: Epsilon, r
 
 
 def close(service: Service, caller: Principal, name: str) -> Dataset:
-    """No more grants, orders or uploads, ever."""
+    """Close a dataset for good: no more grants, orders or uploads."""
     with open_book(service) as book:
         _account(book, caller, name)
         book.require_open(name)
@@ -104,7 +104,7 @@ def load_domain(book: Book, caller: Principal, name: str) -> Domain:
 
 
 def list_all(service: Service, caller: Principal, *, after: str = "", limit: int | None = None) -> list[Dataset]:
-    """The datasets this caller may see, by name: those after a name, so many at most."""
+    """The datasets this caller may see, sorted by name: at most `limit` of them, after the name `after`."""
     with read_book(service) as book:
         names = (name for name in book.datasets() if name > after and caller.may_see(name))
         return [load(book, caller, name) for name in islice(names, limit)]
@@ -131,7 +131,7 @@ def summary(book: Book, caller: Principal, name: str) -> Summary:
 
 
 def load(book: Book, caller: Principal, name: str) -> Dataset:
-    """One dataset inside a transaction; NotFound where it is missing or none of this caller's business."""
+    """One dataset inside a transaction; NotFound where it is missing or out of this caller's reach."""
     account = _account(book, caller, name)
     standings = book.standings(name)
     if not caller.can(Permission.SEE_ORDERS):
@@ -162,7 +162,7 @@ def _account(book: Book, caller: Principal, name: str) -> Account:
 
 
 def _description(book: Book, account: Account) -> str:
-    """On record since version 0.2; those of older datasets are in a table of their own, for people to read."""
+    """The description: in the first grant since version 0.2; older datasets have it in a table."""
     if "description" in account.registration:
         return str(account.registration["description"])
     query = select(datasets.c.description).where(datasets.c.name == account.name)

@@ -63,7 +63,7 @@ def void(service: Service, caller: Principal, release_id: str) -> Release:
 
 
 def _release_id(dataset: str, idempotency_key: str | None) -> str:
-    """A new id; with an Idempotency-Key it follows from that, so that the ledger alone knows a repeated order."""
+    """A random id; with an Idempotency-Key a hash of it, so that the ledger alone recognises a repeated order."""
     if idempotency_key is None:
         return f"r{secrets.token_hex(8)}"
     return f"r{sha256(canonical_json([dataset, idempotency_key])).hexdigest()[:16]}"

@@ -48,7 +48,7 @@ def require_uploadable(service: Service, caller: Principal, release_id: str) -> 
 def upload(
     service: Service, caller: Principal, release_id: str, chunks: Iterator[bytes], *, media_type: MediaType, gzip: bool
 ) -> Published:
-    """The rows of a charged release become its synopsis.
+    """Turn the rows of a charged release into its published synopsis.
 
     Whatever fails before the `draw` entry is committed leaves the order open. Whatever fails after it leaves the
     release burnt, so that no failure gives back epsilon for noise that was drawn.

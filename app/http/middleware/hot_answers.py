@@ -1,8 +1,8 @@
 """Serves cached GET answers before routing, validation and threads.
 
-An answer to a GET never changes, so its bytes can be cached under the request line that asked for them. What can change
-is who may ask: the caller's key is looked up each time in the replay of the ledger. Where that is some seconds old, or
-the caller may not see the dataset, the request is routed like any other.
+An answer to a GET never changes, so its bytes are cached by request line. Who may ask can change: the key is looked up
+each time in the replay of the ledger. If the replay is some seconds old, or the caller may not see the dataset, the
+request goes through routing like any other.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class ObserveRequests:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and note the outcome."""
+        """Pass the request on, then log and count its outcome."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
