@@ -1,7 +1,8 @@
 """What a thresholded synopsis leaves certain: bounds on true counts, where only cells of at least T are listed.
 
 Let a set of cells have weights w_j between 0 and 1, true counts t_j, noisy counts y_j = t_j + Z_j; A are the listed
-cells, those with y_j >= T. Wanted are bounds on C = sum of w_j t_j from Y = sum over A of w_j y_j.
+cells, those with y_j >= T. Z is discrete Laplace: the proof is for that law alone.
+Wanted are bounds on C = sum of w_j t_j from Y = sum over A of w_j y_j.
 
 *Below.* D = Y - C is a sum of independent terms: w Z where the cell is listed, -w t where it is not. With
 psi = log E exp(theta Z), q = P(Z >= T) and kappa = (1 - p) / (1 - p exp(theta)), p = exp(-epsilon), w = 1 first:
@@ -203,7 +204,8 @@ class ListedCells:
 
     def _size_radius(self, alpha: float) -> float:
         """What the noise of a bought size exceeds to one side with probability alpha at most: P(Z > r) < p^r."""
-        return max(0.0, log(1.0 / alpha) / float(self.synopsis.size_epsilon))
+        law = self.synopsis.size_law
+        return max(0.0, log(1.0 / alpha) / law.rate) if law is not None else 0.0
 
     def _most_in_cells(self, weighed: Weighed, alpha: float) -> Floats:
         """What is listed, T - 1 in every other cell, and the noise of them all."""
