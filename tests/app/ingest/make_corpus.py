@@ -58,9 +58,9 @@ def parquet_inputs() -> Iterator[tuple[str, bytes]]:
                     with_header(body, start, length, replaced(header, path, HUGE)),
                 )
     for path in numbers_of(footer):
-        if path[-1] in {(7, I64), (9, I64)} and len(path) == 6 and path[3] != 1:  # the column between is not read
+        if path[-1] in {(5, I64), (7, I64)} and len(path) == 6 and path[3] != 1:  # the column between is not read
             group, column = path[1], path[3]
-            name = "size" if path[-1][0] == 7 else "offset"
+            name = "size" if path[-1][0] == 7 else "values"
             yield (
                 f"chunk-{group}-{column}-{name}-beyond-the-file",
                 closed(body[:end], replaced(footer, path, 2**40)),
