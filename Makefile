@@ -1,32 +1,59 @@
 # Every target sets up what it needs; `make` alone lists them.
 PYTHON ?= python3
+export CHROMIUM ?= /usr/bin/chromium
+SOURCES := core rugnik app migrations tests bench docs
+
+# Two environments from two locks: RUN holds what the service needs, VENV what it takes to work on it.
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-export CHROMIUM ?= /usr/bin/chromium
-SOURCES := core rugnik app migrations tests bench
+RUN := .venv-run
+RUN_READY := $(RUN)/.ready
+RUN_PIP := $(RUN)/bin/python -m pip
+INSTALL := install --quiet --disable-pip-version-check
+NEEDS_PYTHON := @$(PYTHON) -c 'import sys; sys.exit("rugnik needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test browser pictures check format bench lock clean
+.PHONY: help demo serve test quick browser pictures check format bench docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 $(READY): requirements-dev.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("rugnik needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip $(INSTALL) --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip $(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(READY) ## a service with made-up data in it at http://127.0.0.1:8000, and how to look at it
-	@$(BIN)/rugnik demo $(DEMO)
+$(RUN_READY): requirements.lock requirements-build.lock pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(RUN)
+	$(RUN_PIP) $(INSTALL) --require-hashes -r requirements.lock -r requirements-build.lock
+	$(RUN_PIP) $(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
 
-serve: $(READY) ## run the service on SQLite at http://127.0.0.1:8000
-	$(BIN)/rugnik serve
+demo: $(RUN_READY) ## a service with made-up data in it at http://127.0.0.1:8000, and how to look at it
+	@$(RUN)/bin/rugnik demo $(DEMO)
+
+serve: $(RUN_READY) ## run the service on SQLite at http://127.0.0.1:8000
+	$(RUN)/bin/rugnik serve
 
 test: $(READY) browser ## run every test on real databases and in a real browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# What a change breaks most often, in under a minute on an idle machine: domains, budgets, plans and the ledger, the
+# readers of uploads, the client, and the files of this repository. No PostgreSQL, no browser, no process of a server, no
+# test that counts many draws, and fewer examples of each property: `make test` has them all. Coverage is reported here
+# and not there, so that the whole suite keeps its time: it is that of the quick tests alone.
+QUICK := $(addprefix tests/core/,domain ledger test_budget.py test_canonical.py test_plan.py test_records.py test_synopsis.py) \
+  $(addprefix tests/app/ingest/,test_batch.py test_corpus.py test_csv_reader.py test_errors.py test_lines.py \
+    test_ndjson_reader.py test_thrift.py test_upstream_thrift.py) \
+  $(addprefix tests/contracts/,test_deploy_files.py test_imports.py test_locks.py test_settings.py) \
+  tests/rugnik tests/app/cli/test_help.py
+quick: $(READY) ## the tests that need no server and no patience: under a minute, with their coverage
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile=quick \
+	  --cov=core --cov=app --cov=rugnik --cov-report=term:skip-covered $(QUICK)
 
 # The pages are tested in Debian's Chromium; where it is missing and this may be changed, it is installed.
 browser:
@@ -50,13 +77,15 @@ format: $(READY) ## rewrite the sources in the agreed format
 bench: $(READY) ## the figures in the README, side by side in one run
 	$(BIN)/python -m bench
 
-lock: ## renew the hashed locks (needs uv on the PATH)
-	uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --python-version 3.11 -o requirements.lock pyproject.toml
-	uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --python-version 3.11 -c requirements.lock --group dev -o requirements-dev.lock pyproject.toml
-	uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --python-version 3.11 -c requirements-dev.lock --group build -o requirements-build.lock
+docs: $(READY) ## the documentation as a static site, its generated pages made anew
+	$(BIN)/mkdocs build --strict
 
-clean: ## remove the environment and what the tools left behind
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+LOCK := uv pip compile --quiet --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11
+UPGRADE := --upgrade
+lock: ## renew the hashed locks (needs uv on the PATH); UPGRADE= keeps the versions that are locked
+	$(LOCK) $(UPGRADE) --extra server -o requirements.lock pyproject.toml
+	$(LOCK) $(UPGRADE) -c requirements.lock --extra server --group dev -o requirements-dev.lock pyproject.toml
+	$(LOCK) $(UPGRADE) -c requirements-dev.lock --group build -o requirements-build.lock
+
+clean: ## remove the environments and what the tools left behind
+	rm -rf $(VENV) $(RUN) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist site

@@ -14,5 +14,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("rugnik")
+# `make quick`: fewer examples, where a test does not ask for a number of its own.
+settings.register_profile("quick", settings.get_profile("rugnik"), max_examples=15)
 
 pytest_plugins = ["tests.support.fixtures"]

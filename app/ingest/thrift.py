@@ -66,6 +66,8 @@ class _Reader:
         raise ValueError  # maps do not occur in parquet.thrift
 
     def _list(self, depth: int) -> list[Any]:
+        if depth > _MAX_DEPTH:
+            raise ValueError
         size, kind = divmod(self._byte(), 16)
         size = self._varint(32) if size == 15 else size
         return [self._value(kind, depth) for _ in range(size)]

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-dev.lock"]
@@ -45,3 +46,13 @@ def test_the_build_lock_holds_what_the_build_needs() -> None:
     locked = {package.partition("==")[0] for package in hashes("requirements-build.lock")}
     assert needed == set(project["dependency-groups"]["build"])
     assert needed <= locked
+
+
+def test_the_client_needs_httpx_and_the_runtime_lock_holds_what_the_service_needs() -> None:
+    """`pip install rugnik` brings one package with its dependencies; the image gets all that the extras name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert [Requirement(line).name for line in project["dependencies"]] == ["httpx"]
+    extras = project["optional-dependencies"]
+    named = {Requirement(line).name for line in [*extras["server"], *extras["cli"], "httpx"]} - {"rugnik"}
+    assert "rugnik[cli]" in extras["server"]
+    assert named <= {package.partition("==")[0] for package in hashes("requirements.lock")}

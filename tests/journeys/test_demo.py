@@ -18,6 +18,8 @@ from app.cli import demo, demo_data
 from app.ledger.entries import entries_until
 from app.main import make_service
 from core.ledger.kinds import Kind
+from tests.support.deployment.environments import Environment
+from tests.support.deployment.linked_pip import pinned
 from tests.support.processes.demo import Demo, running_demo
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +77,11 @@ def test_the_demo_is_ready_usable_and_gone_on_with(tmp_path: Path) -> None:
         assert running.stop() == 0
     assert "Traceback" not in "".join(running.complaints)
     assert {path.name for path in tmp_path.iterdir()} == {"demo"}
-    with running_demo(folder, "make", "--no-print-directory", "demo", "DEMO=") as again:
+    environment = Environment(tmp_path / "venv")
+    # pip, but offline: the lock's packages are linked from the environment of the tests.
+    pip = f"RUN_PIP={sys.executable} -m tests.support.deployment.linked_pip --python {environment.python}"
+    make = ["make", "--no-print-directory", "demo", f"RUN={environment.folder}", pip, "DEMO="]
+    with running_demo(folder, *make) as again:
         same = {name: value for name, value in again.variables.items() if name != "RUGNIK_URL"}
         assert same == {name: value for name, value in first.items() if name != "RUGNIK_URL"}
         headers = {"Authorization": f"Bearer {first['AUDITOR']}"}
@@ -84,6 +90,8 @@ def test_the_demo_is_ready_usable_and_gone_on_with(tmp_path: Path) -> None:
         again.process.wait(timeout=60)
     assert "Traceback" not in "".join(again.complaints)
     assert any("has stopped" in line for line in again.complaints)
+    locked = pinned(ROOT / "requirements.lock") | pinned(ROOT / "requirements-build.lock")
+    assert environment.installed() - {"pip", "setuptools"} == {*locked, "rugnik"}  # nothing of development
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:

@@ -29,16 +29,16 @@ def main(arguments: list[str]) -> int:
     if not locks:
         return subprocess.run([sys.executable, "-m", "pip", *arguments], check=False).returncode
     assert "--require-hashes" in arguments
-    target = _packages(arguments[arguments.index("--python") + 1])
+    target = packages_folder(arguments[arguments.index("--python") + 1])
     for lock in locks:
         for name, version in pinned(lock).items():
             found = distribution(name)
             assert found.version == version, f"{name} is {found.version} here and {version} in {lock}"
-            _link(found, target)
+            link(found, target)
     return 0
 
 
-def _link(package: Distribution, target: Path) -> None:
+def link(package: Distribution, target: Path) -> None:
     """A package's files in another environment: the same ones where the file system can, copies where it cannot."""
     for file in package.files or []:
         if ".." in file.parts:  # a script, whose first line names the environment it belongs to
@@ -53,7 +53,8 @@ def _link(package: Distribution, target: Path) -> None:
             shutil.copy2(str(file.locate()), place)
 
 
-def _packages(python: str) -> Path:
+def packages_folder(python: str | Path) -> Path:
+    """Where an interpreter has its packages."""
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return Path(subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout.strip())
 
