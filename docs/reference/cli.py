@@ -21,10 +21,10 @@ def text() -> str:
     from typer.main import get_command  # noqa: PLC0415 - for those who ask
 
     from app.cli import main  # noqa: PLC0415 - as above
-    from app.cli.shared import CODES  # noqa: PLC0415 - as above
 
-    commands = list(_commands(get_command(main), ("rugnik",)))
-    codes = f"## Exit codes\n\n```text\n{_without_marks(CODES)}\n```"
+    tool: Any = get_command(main)
+    commands = list(_commands(tool, ("rugnik",)))
+    codes = f"## Exit codes\n\n```text\n{_without_marks(tool.epilog)}\n```"
     return sections([*(_command(path, command) for path, command in commands), codes])
 
 

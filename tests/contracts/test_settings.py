@@ -76,7 +76,12 @@ def test_every_setting_is_read_from_its_variable(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("RUGNIK_MAX_UPLOADS", "3")
     monkeypatch.setenv("RUGNIK_WITNESS", "")
     settings = Settings()
-    assert (settings.data_dir, settings.max_budget, settings.max_uploads, settings.witness) == (tmp_path, "7.5", 3, None)
+    assert (settings.data_dir, settings.max_budget, settings.max_uploads, settings.witness) == (
+        tmp_path,
+        "7.5",
+        3,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
