@@ -43,7 +43,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 def checkout(demo: Demo, tmp_path: Path) -> Path:
     """A folder that looks like the checkout after `make demo`; files that a page writes land here."""
     for name, target in (
-        (".venv", Path(sys.prefix)),
+        (".venv-run", Path(sys.prefix)),
         ("examples", ROOT / "examples"),
         ("rugnik-data-demo", demo.folder),
     ):
