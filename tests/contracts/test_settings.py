@@ -1,4 +1,4 @@
-"""Settings are documented: every variable has a description, and README tells its name and its default."""
+"""Settings are documented: every variable has a description, and docs/settings.md has its name and its default."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 
 from app.settings.settings import Settings
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 FIELDS = Settings.model_fields
 _HEADER = re.compile(r"\|\s*Variable\s*\|\s*Default\s*\|\s*Meaning\s*\|")
 _NOTHING = {"", "-", "\u2013", "\u2014", "none", "not set", "unset"}
 
 
 def rows(text: str) -> dict[str, tuple[str, str]]:
-    """README's table of settings: default and meaning of each variable, without marks of code."""
+    """The page's table of settings: default and meaning of each variable, without marks of code."""
     lines = iter(text.splitlines())
-    found: dict[str, tuple[str, str]] = {}
+    settings: dict[str, tuple[str, str]] = {}
     for line in lines:
         if _HEADER.fullmatch(line.strip()):
             next(lines)
@@ -29,9 +29,9 @@ def rows(text: str) -> dict[str, tuple[str, str]]:
                 variable, default, *meaning = (
                     cell.replace("`", "").strip() for cell in row.strip().strip("|").split("|")
                 )
-                assert variable not in found, f"{variable} is listed twice"
-                found[variable] = (default, "|".join(meaning))
-    return found
+                assert variable not in settings, f"{variable} is listed twice"
+                settings[variable] = (default, "|".join(meaning))
+    return settings
 
 
 def spellings(default: Any) -> set[str]:
@@ -54,9 +54,9 @@ def test_every_setting_says_what_it_is_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_every_setting_is_in_the_readme(name: str) -> None:
+def test_every_setting_is_on_the_page(name: str) -> None:
     """Its variable, its default as the code has it, and what it means."""
-    listed = rows(README.read_text())
+    listed = rows(PAGE.read_text(encoding="utf-8"))
     variable = f"RUGNIK_{name.upper()}"
     assert variable in listed
     default, meaning = listed[variable]
@@ -64,19 +64,24 @@ def test_every_setting_is_in_the_readme(name: str) -> None:
     assert meaning
 
 
-def test_the_readme_lists_no_setting_that_is_gone() -> None:
+def test_the_page_lists_no_setting_that_is_gone() -> None:
     """A variable that nothing reads misleads."""
-    assert set(rows(README.read_text())) <= {f"RUGNIK_{name.upper()}" for name in FIELDS}
+    assert set(rows(PAGE.read_text(encoding="utf-8"))) <= {f"RUGNIK_{name.upper()}" for name in FIELDS}
 
 
 def test_every_setting_is_read_from_its_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The name in README is the name that counts; an empty variable is one that is not set."""
+    """The name on the page is the name that counts; an empty variable is one that is not set."""
     monkeypatch.setenv("RUGNIK_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("RUGNIK_MAX_BUDGET", "7.50")
     monkeypatch.setenv("RUGNIK_MAX_UPLOADS", "3")
     monkeypatch.setenv("RUGNIK_WITNESS", "")
-    found = Settings()
-    assert (found.data_dir, found.max_budget, found.max_uploads, found.witness) == (tmp_path, "7.5", 3, None)
+    settings = Settings()
+    assert (settings.data_dir, settings.max_budget, settings.max_uploads, settings.witness) == (
+        tmp_path,
+        "7.5",
+        3,
+        None,
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""README's sections for operators: every command in them is run, on real databases and a real service."""
+"""docs/operations.md: every command in it is run, on real databases and a real service."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ from tests.support.databases.books import CURATOR, an_order, filled_ledger
 from tests.support.deployment.composed import free_port
 from tests.support.deployment.docker_stand_in import complaint
 from tests.support.deployment.image import ROOT
+from tests.support.documents import bash, blocks
 from tests.support.processes.server import until_ready
-from tests.support.readme import bash, blocks
 from tests.support.service.api import frozen_clock
 
-PRODUCTION, BACKUPS, UPGRADES = "Running it in production", "Backups", "Upgrades"
+DEPLOYMENT, MONITORING, BACKUPS, UPGRADES = (
+    blocks("docs/operations.md", heading) for heading in ("Deployment", "Monitoring", "Backups", "Upgrades")
+)
 METRICS_KEY = "m" * 32
 
 
@@ -52,7 +54,7 @@ def tools(tmp_path: Path) -> dict[str, str]:
 
 def test_the_secrets_that_compose_wants_are_made(tmp_path: Path, tools: dict[str, str]) -> None:
     """Closed to others by their folder, readable in a container, and long enough to be taken."""
-    bash(blocks(PRODUCTION)[0], tmp_path, tools)
+    bash(DEPLOYMENT[0], tmp_path, tools)
     folder = tmp_path / "secrets"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o444}
@@ -64,7 +66,7 @@ def test_the_secrets_that_compose_wants_are_made(tmp_path: Path, tools: dict[str
 
 def test_the_upgrade_names_services_that_exist(tmp_path: Path, tools: dict[str, str]) -> None:
     """And the stand-in for docker would have said so if not."""
-    bash(blocks(UPGRADES)[0], tmp_path, tools)
+    bash(UPGRADES[0], tmp_path, tools)
     assert complaint(["compose", "run", "--rm", "migration"]) is not None
     assert complaint(["compose", "up", "--force"]) is not None
     assert complaint(["compose", "destroy"]) is not None
@@ -72,7 +74,8 @@ def test_the_upgrade_names_services_that_exist(tmp_path: Path, tools: dict[str, 
 
 def test_an_installation_without_docker_serves(tmp_path: Path, tools: dict[str, str], postgresql_url: str) -> None:
     """Packages from their hashes, the wheel from the checkout, migrate, serve, health and metrics, SIGTERM."""
-    install, serve, watch = blocks(PRODUCTION)[1:]
+    install, serve = DEPLOYMENT[1:]
+    (watch,) = MONITORING
     port, secrets = free_port(), tmp_path / "etc"
     secrets.mkdir()
     (secrets / "rugnik_metrics_key").write_text(METRICS_KEY)
@@ -113,8 +116,8 @@ def spent(service: Service) -> str:
 
 
 def test_an_old_copy_of_sqlite_is_refused_and_the_newest_starts(tmp_path: Path, tools: dict[str, str]) -> None:
-    """Copied while the service runs, with the README's own lines."""
-    copy, _, restore, _ = blocks(BACKUPS)
+    """Copied while the service runs, with the page's own lines."""
+    copy, _, restore, _ = BACKUPS
     settings = Settings(data_dir=tmp_path / "rugnik-data", log_level="error")
     service = make_service(settings, frozen_clock)
     filled_ledger(service, orders=1)
@@ -136,7 +139,7 @@ def test_an_old_copy_of_sqlite_is_refused_and_the_newest_starts(tmp_path: Path, 
 
 @pytest.fixture
 def rugnik_database(postgresql: str, tools: dict[str, str]) -> Iterator[str]:
-    """A migrated PostgreSQL database that is called rugnik, as in the README, and the tools pointed at its server."""
+    """A migrated PostgreSQL database that is called rugnik, as on the page, and the tools pointed at its server."""
     with psycopg.connect(postgresql, autocommit=True) as connection:
         connection.execute("CREATE DATABASE rugnik")
         (programs,) = connection.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()  # type: ignore[misc]
@@ -155,7 +158,7 @@ def test_an_old_copy_of_postgresql_is_refused_and_the_newest_starts(
     tmp_path: Path, tools: dict[str, str], rugnik_database: str, postgresql: str
 ) -> None:
     """pg_dump and pg_restore keep the ledger, its triggers and its hashes; the witness tells the copies apart."""
-    _, copy, _, restore = blocks(BACKUPS)
+    _, copy, _, restore = BACKUPS
     settings = Settings(data_dir=tmp_path / "data", database_url=rugnik_database, log_level="error")
     restored = Settings(
         data_dir=tmp_path / "data", database_url=f"{rugnik_database.replace('/rugnik?', '/rugnik_restored?')}"

@@ -25,7 +25,7 @@ def complaint(words: list[str]) -> str | None:
             unknown = {word for word in rest if word.startswith("-")} - _OPTIONS[verb]
             missing = {word for word in rest if not word.startswith("-")} - set(COMPOSE["services"])
             return f"no such option or service: {unknown | missing}" if unknown | missing else None
-    return f"not a command of this README: {words}"
+    return f"not a command of docs/operations.md: {words}"
 
 
 if __name__ == "__main__":

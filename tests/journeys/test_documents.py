@@ -1,0 +1,86 @@
+"""README, quickstart and tutorial work as printed: each page's commands are one session against one running demo."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.documents import ROOT, as_script, bash, code_blocks, pages
+from tests.support.processes.demo import Demo, running_demo
+
+PRINTED: dict[str, tuple[str, ...]] = {
+    "README.md": ("size between", '"epsilon_spent":"0"', "epsilon spent: 0"),
+    "docs/quickstart.md": ("size between", "Count(", '"epsilon_spent":"0"'),
+    "docs/tutorial/curator.md": (
+        "rows read     5,000",
+        "rows_read=5000",
+        "0.75 0.5",
+        '"state":"void"',
+        "rugnik_analyst_",
+    ),
+    "docs/tutorial/analyst.md": ("nearest cell edges", "correlation", "without_cut_cells", "size_low", "stability"),
+    "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
+}
+ELSEWHERE = {
+    "docs/operations.md",  # tests/journeys/test_operations.py
+    "CONTRIBUTING.md",  # targets of the Makefile: tests/contracts/test_documents.py
+}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """One demo for all pages, in the folder that they name."""
+    with running_demo(tmp_path_factory.mktemp("documents") / "rugnik-data-demo") as running:
+        yield running
+
+
+@pytest.fixture
+def checkout(demo: Demo, tmp_path: Path) -> Path:
+    """A folder that looks like the checkout after `make demo`; files that a page writes land here."""
+    for name, target in (
+        (".venv-run", Path(sys.prefix)),
+        ("examples", ROOT / "examples"),
+        ("rugnik-data-demo", demo.folder),
+    ):
+        (tmp_path / name).symlink_to(target)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PRINTED)
+def test_the_commands_of_a_page_work_as_printed(page: str, checkout: Path) -> None:
+    """From the top of the page to its end, in one terminal where nothing was typed before."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RUGNIK_")}
+    printed = bash(as_script(pages()[page]), checkout, env | {"COLUMNS": "160"})
+    assert [text for text in PRINTED[page] if text not in printed] == []
+
+
+def test_every_page_with_commands_is_run_by_a_test() -> None:
+    """A page with commands that no test knows of would go stale."""
+    with_commands = {
+        page for page, text in pages().items() if {"sh", "python"} & {name for name, _ in code_blocks(text)}
+    }
+    assert with_commands == PRINTED.keys() | ELSEWHERE
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_a_newcomer_begins_with_the_demo(page: str) -> None:
+    """The one block that is not run here ends with the command that `tests/journeys/test_demo.py` runs."""
+    (start,) = [content for _, content in code_blocks(pages()[page]) if "make demo" in content]
+    assert start.splitlines()[-1] == "make demo"
+
+
+def test_the_example_is_released_by_one_short_line() -> None:
+    """`rugnik release examples/….csv --epsilon 0.5 --clusters 5`, and nothing more."""
+    line = r"^rugnik release examples/bike-trips.csv --epsilon 0.5 --clusters 5$"
+    assert re.search(line, pages()["docs/tutorial/curator.md"], re.MULTILINE)
+
+
+def test_the_clients_own_variables_are_explained() -> None:
+    """RUGNIK_URL and RUGNIK_KEY are not settings of the service, so they stand apart from its table."""
+    assert "`RUGNIK_URL` and `RUGNIK_KEY`" in pages()["docs/settings.md"]
+    assert "`RUGNIK_URL` and `RUGNIK_KEY`" in pages()["docs/cli.md"]
