@@ -54,12 +54,12 @@ class Body:
 
     def headers(self) -> dict[str, str]:
         """The headers that tell a server what this is."""
-        known = {"Content-Type": self.media_type}
+        headers = {"Content-Type": self.media_type}
         if self.gzip:
-            known["Content-Encoding"] = "gzip"
+            headers["Content-Encoding"] = "gzip"
         if self.length is not None:
-            known["Content-Length"] = str(self.length)
-        return known
+            headers["Content-Length"] = str(self.length)
+        return headers
 
 
 def kind_of(name: str) -> tuple[str | None, bool]:
@@ -101,7 +101,7 @@ def compressed(body: Body) -> Body:
 
 
 def _of_path(path: Path, media_type: str | None) -> Body:
-    known, gzip = kind_of(path.name)
+    by_name, gzip = kind_of(path.name)
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError as error:
@@ -121,7 +121,7 @@ def _of_path(path: Path, media_type: str | None) -> Body:
         if left:
             raise UnfitSource(f"{path} became shorter while it was sent.")
 
-    return Body(_required(media_type or known, path.name), read, total=size, length=size, gzip=gzip)
+    return Body(_required(media_type or by_name, path.name), read, total=size, length=size, gzip=gzip)
 
 
 def _of_bytes(data: bytes, media_type: str) -> Body:
@@ -134,7 +134,7 @@ def _of_bytes(data: bytes, media_type: str) -> Body:
 def _of_file(file: Any, media_type: str | None) -> Body:
     """From where the file stands now, to its end."""
     name = getattr(file, "name", None)
-    known, gzip = kind_of(name) if isinstance(name, str) else (None, False)
+    by_name, gzip = kind_of(name) if isinstance(name, str) else (None, False)
     start = file.tell() if hasattr(file, "seekable") and file.seekable() else None
 
     def read() -> Iterator[bytes]:
@@ -145,13 +145,13 @@ def _of_file(file: Any, media_type: str | None) -> Body:
                 raise UnfitSource("Open the file in binary mode, as in open(path, 'rb').")
             yield piece
 
-    return Body(_required(media_type or known, "a file object"), read, replayable=start is not None, gzip=gzip)
+    return Body(_required(media_type or by_name, "a file object"), read, replayable=start is not None, gzip=gzip)
 
 
-def _required(media_type: str | None, what: str = "these bytes") -> str:
+def _required(media_type: str | None, source: str = "these bytes") -> str:
     if media_type is None:
         suffixes = ", ".join(sorted(_SUFFIXES))
-        raise UnfitSource(f"What {what} holds is not told by a name ending in {suffixes}: give media_type.")
+        raise UnfitSource(f"What {source} holds is not told by a name ending in {suffixes}: give media_type.")
     return media_type
 
 

@@ -356,7 +356,7 @@ class InternalError(Problem):
 
 
 def _descendants(base: type[Problem]) -> list[type[Problem]]:
-    return [found for child in base.__subclasses__() for found in (child, *_descendants(child))]
+    return [error for child in base.__subclasses__() for error in (child, *_descendants(child))]
 
 
 PROBLEMS: dict[str, type[Problem]] = {kind.type: kind for kind in _descendants(Problem) if kind.type}

@@ -111,10 +111,10 @@ def marginal(
       rugnik query marginal bike-trips hour
     """
     with connect(url, key) as client:
-        found = client.marginal(release_id(client, release), attributes, level=level, counts=counts)
-    rows = [(*box, *values) for box, *values in found.cells()]
-    names = [f"{axis.name} {end}" for axis in found.attributes for end in ("from", "to")]
-    _show(found, (*names, "count", "low", "high"), rows, as_json, output)
+        answer = client.marginal(release_id(client, release), attributes, level=level, counts=counts)
+    rows = [(*box, *values) for box, *values in answer.cells()]
+    names = [f"{axis.name} {end}" for axis in answer.attributes for end in ("from", "to")]
+    _show(answer, (*names, "count", "low", "high"), rows, as_json, output)
 
 
 @query.command()
@@ -135,9 +135,9 @@ def quantiles(
       rugnik query quantiles bike-trips hour --q 0.5 --q 0.9
     """
     with connect(url, key) as client:
-        found = client.quantiles(release_id(client, release), attribute, q or [0.25, 0.5, 0.75], level=level)
-    rows = [(one.q, one.value, one.interval.low, one.interval.high) for one in found.quantiles]
-    _show(found, ("q", attribute, "low", "high"), rows, as_json, output)
+        answer = client.quantiles(release_id(client, release), attribute, q or [0.25, 0.5, 0.75], level=level)
+    rows = [(each.q, each.value, each.interval.low, each.interval.high) for each in answer.quantiles]
+    _show(answer, ("q", attribute, "low", "high"), rows, as_json, output)
 
 
 @query.command()
@@ -156,9 +156,9 @@ def moments(
       rugnik query moments bike-trips
     """
     with connect(url, key) as client:
-        found = client.moments(release_id(client, release), level=level)
-    rows = [(name, of, one.value, one.interval.low, one.interval.high) for name, of, one in found.estimates()]
-    _show(found, ("moment", "of", "value", "low", "high"), rows, as_json, output)
+        answer = client.moments(release_id(client, release), level=level)
+    rows = [(name, of, each.value, each.interval.low, each.interval.high) for name, of, each in answer.estimates()]
+    _show(answer, ("moment", "of", "value", "low", "high"), rows, as_json, output)
 
 
 @query.command()
@@ -183,21 +183,21 @@ def clusters(
       rugnik query clusters bike-trips --k 5
     """
     with connect(url, key) as client:
-        found = client.clusters(release_id(client, release), k, level=level, seed=seed, method=method)
+        answer = client.clusters(release_id(client, release), k, level=level, seed=seed, method=method)
     rows = []
-    for center, size, certain in zip(found.centers, found.sizes, found.uncertainty, strict=True):
-        spans = [_span(value, one.low, one.high) for value, one in zip(center, certain.center, strict=True)]
+    for center, size, certain in zip(answer.centers, answer.sizes, answer.uncertainty, strict=True):
+        spans = [_span(value, each.low, each.high) for value, each in zip(center, certain.center, strict=True)]
         chance = [] if certain.noise_probability is None else [f"{certain.noise_probability:.2g}"]
         rows.append((round(size), f"{certain.size.low:,.0f} … {certain.size.high:,.0f}", *spans, *chance))
-    judged = any(certain.noise_probability is not None for certain in found.uncertainty)
-    _show(found, ("size", "size between", *found.attributes, *["noise alone"] * judged), rows, as_json, output)
+    judged = any(certain.noise_probability is not None for certain in answer.uncertainty)
+    _show(answer, ("size", "size between", *answer.attributes, *["noise alone"] * judged), rows, as_json, output)
     if not as_json and output is None:
-        for merge in found.merges:
+        for merge in answer.merges:
             pair = " and ".join(str(number + 1) for number in merge.clusters)
             note(f"Clusters {pair} may be one, with probability {merge.probability:.2f}.")
-        note(f"method {found.method}, stability {found.stability:.2f}, inertia {found.inertia:.4g}")
-        if found.method_reason:
-            note(found.method_reason)
+        note(f"method {answer.method}, stability {answer.stability:.2f}, inertia {answer.inertia:.4g}")
+        if answer.method_reason:
+            note(answer.method_reason)
 
 
 @query.command()
@@ -218,9 +218,9 @@ def scan(
       rugnik query scan bike-trips --from 2 --to 8
     """
     with connect(url, key) as client:
-        found = client.scan_clusters(release_id(client, release), low, high, seed=seed)
-    rows = [(line.k, line.inertia, line.stability) for line in found.scan]
-    _show(found, ("k", "inertia", "stability"), rows, as_json, output)
+        answer = client.scan_clusters(release_id(client, release), low, high, seed=seed)
+    rows = [(line.k, line.inertia, line.stability) for line in answer.scan]
+    _show(answer, ("k", "inertia", "stability"), rows, as_json, output)
 
 
 @query.command()
@@ -240,12 +240,12 @@ def rows(
       rugnik query rows bike-trips --count 1000 --seed 1 -o rows.parquet
     """
     with connect(url, key) as client:
-        found = release_id(client, release)
+        asked = release_id(client, release)
         if output is not None:
-            client.download_rows(found, output, count=count, seed=seed, format=_form(output))
+            client.download_rows(asked, output, count=count, seed=seed, format=_form(output))
             note(f"Written to {output}.")
             return
-        answer = client.rows(found, count, seed=seed)
+        answer = client.rows(asked, count, seed=seed)
     _show(answer, answer.attributes, answer.rows, as_json, None)
 
 
@@ -264,12 +264,12 @@ def synopsis(
       rugnik query synopsis bike-trips -o cells.csv
     """
     with connect(url, key) as client:
-        found = release_id(client, release)
+        asked = release_id(client, release)
         if output is not None:
-            client.download_synopsis(found, output, format=_form(output))
+            client.download_synopsis(asked, output, format=_form(output))
             note(f"Written to {output}.")
             return
-        answer = client.synopsis(found)
+        answer = client.synopsis(asked)
     names = [f"{axis.name} {end}" for axis in answer.attributes for end in ("from", "to")]
     rows = [(*box, count) for box, count in zip(answer.boxes(), answer.counts, strict=True)]
     _show(answer, (*names, "count"), rows, as_json, None)

@@ -167,12 +167,22 @@ def allowed_in_client(arrow: Arrow) -> bool:
     return top in sys.stdlib_module_names or top == "httpx" or within(arrow.target, "rugnik")
 
 
+def allowed_in_wire(arrow: Arrow) -> bool:
+    """The types of requests and answers need the standard library, the errors of the client, and one another."""
+    return (
+        arrow.lazy
+        or arrow.target.partition(".")[0] in sys.stdlib_module_names
+        or any(within(arrow.target, name) for name in ("rugnik.wire", "rugnik.errors"))
+    )
+
+
 RULES: dict[str, Callable[[Arrow], bool]] = {
     "core": allowed_in_core,
     "core.queries": allowed_in_queries,
     "core.intervals": allowed_in_queries,
     "core.clustering": allowed_in_queries,
     "rugnik": allowed_in_client,
+    "rugnik.wire": allowed_in_wire,
     "app.settings": allowed_in_use_cases,
     "app.access": allowed_in_use_cases,
     "app.operations": allowed_in_operations,

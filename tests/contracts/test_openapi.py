@@ -47,10 +47,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def test_every_operation_has_a_name_of_its_own_and_says_what_it_does(world: World) -> None:
     """Clients are generated from these names; two alike would become one."""
-    found = operations(world.api.app)
-    names = Counter(operation["operationId"] for operation in found.values())
+    documented = operations(world.api.app)
+    names = Counter(operation["operationId"] for operation in documented.values())
     assert set(names.values()) == {1}
-    for route, operation in found.items():
+    for route, operation in documented.items():
         assert operation["summary"], route
         assert operation["description"].endswith("."), route
 
@@ -187,7 +187,7 @@ def generated(world: World) -> dict[str, Any]:
         for operation in item.values():
             operation.pop("security", None)
     schema = schemathesis.openapi.from_dict(document)
-    return {found.ok().label: found.ok() for found in schema.get_all_operations()}
+    return {result.ok().label: result.ok() for result in schema.get_all_operations()}
 
 
 def test_the_generated_requests_reach_every_operation(generated: dict[str, Any]) -> None:

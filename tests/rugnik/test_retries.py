@@ -110,8 +110,8 @@ def test_what_was_never_sent_is_repeated_whatever_it_is() -> None:
 def test_an_upload_whose_reply_is_lost_is_found_published(live: Live, curator: Client, order: str) -> None:
     """The release is asked how it stands, and the rows are not sent again; what became of them is not known."""
     live.gate.faults["PUT"] = [lose_reply]
-    found = curator.upload(order, ROWS, media_type="text/csv")
-    assert (found.state, found.ingest) == ("published", None)
+    published = curator.upload(order, ROWS, media_type="text/csv")
+    assert (published.state, published.ingest) == ("published", None)
     look, send = ("GET", f"/v1/releases/{order}"), ("PUT", f"/v1/releases/{order}/records")
     assert live.gate.seen == [look, send, look]
 
@@ -126,11 +126,11 @@ def test_an_upload_that_did_not_get_through_is_repeated(
     file = tmp_path / "rows.csv"
     file.write_bytes(ROWS)
     live.gate.faults["PUT"] = [fault, fault]  # type: ignore[list-item]
-    told: list[tuple[int, int | None]] = []
-    published = curator.upload(order, file, progress=lambda sent, total: told.append((sent, total)))
+    reported: list[tuple[int, int | None]] = []
+    published = curator.upload(order, file, progress=lambda sent, total: reported.append((sent, total)))
     assert published.ingest is not None
     assert (published.state, published.ingest.rows_read) == ("published", 500)
-    assert told[-1] == (len(ROWS), len(ROWS))
+    assert reported[-1] == (len(ROWS), len(ROWS))
     sent = [method for method, _ in live.gate.seen]
     assert sent == ["GET", "PUT", "GET", "PUT", "GET", "PUT"]
 
@@ -165,8 +165,8 @@ def test_a_second_try_that_finds_the_release_published_is_a_success(live: Live, 
     """The first try may get through after it was given up; the 409 of the second one then tells so."""
     live.gate.faults["PUT"] = [lose_reply]
     live.gate.faults["GET"] = [honest, repeat(curator.release(order).raw)]  # as it was before the first try got through
-    found = curator.upload(order, ROWS, media_type="text/csv")
-    assert (found.state, found.ingest) == ("published", None)
+    published = curator.upload(order, ROWS, media_type="text/csv")
+    assert (published.state, published.ingest) == ("published", None)
     assert methods(live)["PUT"] == 2
 
 
@@ -178,12 +178,12 @@ def test_a_release_that_takes_no_rows_is_sent_none(live: Live, curator: Client, 
         curator.upload(order, ROWS, media_type="text/csv")
     assert ended.value.state == "void"
     assert live.gate.seen == [("GET", f"/v1/releases/{order}")]
-    with pytest.raises(errors.ReleaseEnded) as told:
+    with pytest.raises(errors.ReleaseEnded) as refused:
         curator.void(order)
     assert (ended.value.detail, ended.value.title, ended.value.status) == (
-        told.value.detail,
-        told.value.title,
-        told.value.status,
+        refused.value.detail,
+        refused.value.title,
+        refused.value.status,
     )
 
 

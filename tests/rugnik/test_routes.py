@@ -87,10 +87,12 @@ def ask(client: Client, release: str, folder: Path) -> None:
     clusters = client.clusters(release, 3)
     table = clusters.to_pandas()
     assert table["age"].tolist() == [center[0] for center in clusters.centers]
-    assert table["size_low"].tolist() == [one.size.low for one in clusters.uncertainty]
-    told = dict(clusters.raw, method_reason="why", merges=[{"clusters": [0, 2], "probability": 0.25}])
-    told["uncertainty"] = [dict(one, noise_probability=0.5, region=one["center"]) for one in told["uncertainty"]]
-    judged = type(clusters).of(told)
+    assert table["size_low"].tolist() == [each.size.low for each in clusters.uncertainty]
+    changed = dict(clusters.raw, method_reason="why", merges=[{"clusters": [0, 2], "probability": 0.25}])
+    changed["uncertainty"] = [
+        dict(each, noise_probability=0.5, region=each["center"]) for each in changed["uncertainty"]
+    ]
+    judged = type(clusters).of(changed)
     assert (judged.method_reason, judged.merges[0].clusters, judged.merges[0].probability) == ("why", (0, 2), 0.25)
     assert judged.uncertainty[0].region == judged.uncertainty[0].center
     assert judged.to_pandas()["noise_probability"].tolist() == [0.5] * 3

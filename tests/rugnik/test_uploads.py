@@ -89,14 +89,14 @@ def test_a_file_object_is_sent_from_where_it_stands(curator: Client, order: str,
 
 def test_progress_tells_of_every_byte(curator: Client, order: str, tmp_path: Path) -> None:
     """Bytes of the source so far, and of how many; compressed or not, the last call has them all."""
-    told: list[tuple[int, int | None]] = []
+    reported: list[tuple[int, int | None]] = []
     rows = b"age,income\n" + b"1,2\n" * 200_000
     path = written(tmp_path, "rows.csv", rows)
-    curator.upload(order, path, gzip=True, progress=lambda sent, total: told.append((sent, total)))
-    assert [sent for sent, _ in told] == sorted(sent for sent, _ in told)
-    assert len(told) > 2
-    assert {total for _, total in told} == {len(rows)}
-    assert told[-1][0] == len(rows)
+    curator.upload(order, path, gzip=True, progress=lambda sent, total: reported.append((sent, total)))
+    assert [sent for sent, _ in reported] == sorted(sent for sent, _ in reported)
+    assert len(reported) > 2
+    assert {total for _, total in reported} == {len(rows)}
+    assert reported[-1][0] == len(rows)
 
 
 def test_the_length_of_a_file_is_stated_and_its_rows_are_not(live: Live, curator: Client, tmp_path: Path) -> None:

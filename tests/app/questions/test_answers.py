@@ -83,10 +83,10 @@ def test_every_question_is_answered_for_nothing(desk: Desk) -> None:
     for question in QUESTIONS:
         answer = desk.get(question)
         assert answer.status_code == 200, answer.text
-        found = answer.json()
-        assert (found["release"], found["synopsis_digest"]) == (desk.release, digest)
-        assert (found["epsilon_spent"], found["question"]) == ("0", question.partition("?")[0].rpartition("/")[2])
-        assert "parameters" in found
+        body = answer.json()
+        assert (body["release"], body["synopsis_digest"]) == (desk.release, digest)
+        assert (body["epsilon_spent"], body["question"]) == ("0", question.partition("?")[0].rpartition("/")[2])
+        assert "parameters" in body
 
 
 @pytest.mark.usefixtures("ledger_text")
