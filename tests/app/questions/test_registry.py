@@ -9,9 +9,10 @@ from inspect import Signature
 from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
+from app.access.auth import Role
+from core.intervals.uncertainty import MAX_LEVEL
 from fastapi import FastAPI
 
-from app.access.auth import Role
 from app.http.parameters import parameters_of
 from app.ledger.book import State
 from app.main import create_app
@@ -19,7 +20,6 @@ from app.questions.question import Question, registered
 from app.settings.settings import Settings
 from core.clustering.methods import Method
 from core.domain.grid import MAX_DIMENSIONS
-from core.intervals.uncertainty import MAX_LEVEL
 from core.ledger.chain import Kind
 from core.plan import MAX_SIZE, Rule
 from core.records import OutOfRange
@@ -28,7 +28,7 @@ from rugnik.wire import keys, ledger, limits
 from rugnik.wire.base import dumped
 from rugnik.wire.datasets import State as WireState
 from rugnik.wire.limits import Doc, Limits
-from tests.support.api import Api, frozen_clock
+from tests.support.service.api import Api, frozen_clock
 
 GETS: list[tuple[type[wire.Answer], str]] = [
     (wire.Count, ""),
