@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app.access.auth import Role
 from packaging.requirements import Requirement
 
 import rugnik
+from app.access.permissions import Role
 from tests.support.deployment.environments import Environment, build_wheel, closure, make_environment
 from tests.support.service.live import Live
 

@@ -9,10 +9,10 @@ from inspect import Signature
 from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
-from app.access.auth import Role
 from core.intervals.uncertainty import MAX_LEVEL
 from fastapi import FastAPI
 
+from app.access.permissions import Role
 from app.http.parameters import parameters_of
 from app.ledger.book import State
 from app.main import create_app
