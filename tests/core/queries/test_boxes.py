@@ -78,7 +78,7 @@ def test_a_snapped_box_is_made_of_whole_cells(case: tuple[Synopsis, Box]) -> Non
     synopsis, box = case
     m = synopsis.grid.cells_per_axis
     asked_for = Edges.of((box,), synopsis.domain, synopsis.grid)
-    moved = asked_for.nearest(m)
+    moved = asked_for.nearest(synopsis.grid)
     assert (moved.low == np.floor(moved.low)).all()
     assert (moved.high == np.floor(moved.high)).all()
     assert ((moved.low >= 0) & (moved.low < moved.high) & (moved.high <= m)).all()
