@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,10 +177,10 @@ class ThresholdedCells(Cells):
 
     def marginal(self, axes: tuple[int, ...]) -> Wholes:
         """Listed counts summed over all other axes, for every cell of `grid.select(axes)` in order."""
-        places, cells = self.grid.places(self.numbers), self.grid.select(axes)
-        owners = np.zeros(len(places), dtype=np.int64)
+        shape, cells = self.grid.shape, self.grid.select(axes)
+        owners = np.zeros(len(self.numbers), dtype=np.int64)
         for x in axes:
-            owners = owners * self.grid.axes[x].cells + places[:, x]
+            owners = owners * shape[x] + self.numbers // prod(shape[x + 1 :]) % shape[x]
         # In floats, which hold whole numbers up to 2^53 exactly: numpy adds by groups in no other way as fast.
         sums = np.bincount(owners, weights=self.counts, minlength=cells.cell_count)
         return np.rint(sums).astype(np.int64)

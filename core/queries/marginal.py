@@ -39,7 +39,7 @@ class Grouping:
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of groups on each axis."""
-        return tuple(len(starts) for starts in self.starts())
+        return tuple(-(-axis.cells // size) for axis, size in zip(self.grid.axes, self.sizes, strict=True))
 
     def starts(self) -> list[NDArray[np.int64]]:
         """For each axis the first cell of every group."""

@@ -171,3 +171,28 @@ def test_the_map_is_affine_in_the_units_of_each_attribute() -> None:
     unit = np.array([[0.0, -1.0], [-1.0, 0.5], [1.0, 1.0]])
     assert (domain.to_unit(points) == unit).all()
     assert (domain.from_unit(unit) == points).all()
+
+
+@given(domains())
+def test_a_domain_is_read_back_from_a_synopsis_and_from_the_ledger(domain: Domain) -> None:
+    """Bounds as floats or as the text of a float: the same to the last bit, and no float in the ledger."""
+    assert Domain.from_json(domain.to_json()) == domain
+    assert Domain.from_json(domain.to_ledger()) == domain
+    assert all(isinstance(field, str) for attribute in domain.to_ledger() for field in attribute)
+
+
+def test_a_domain_is_written_in_known_ways() -> None:
+    """Format 1, ledgers and answers hold these very values."""
+    domain = Domain((Attribute("age", 0, 120), Attribute("x", 0.1, 1e300)))
+    assert domain.to_json() == [["age", 0.0, 120.0], ["x", 0.1, 1e300]]
+    assert domain.to_ledger() == [["age", "0.0", "120.0"], ["x", "0.1", "1e+300"]]
+    assert domain.attributes[0].described() == {"name": "age", "lower": 0.0, "upper": 120.0}
+
+
+@pytest.mark.parametrize(
+    "stored", [None, 3, [["x", 0]], [["x", 0, 1, 2]], [["x", "a", 1]], [[7, 0, 1]], [["x", 1, 0]], []]
+)
+def test_what_is_no_domain_is_not_read(stored: object) -> None:
+    """The reader raises; nothing stands in for what is missing."""
+    with pytest.raises((InvalidDomain, TypeError, ValueError)):
+        Domain.from_json(stored)  # type: ignore[arg-type]

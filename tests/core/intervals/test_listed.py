@@ -232,7 +232,8 @@ def test_a_release_in_which_nothing_is_listed_still_answers() -> None:
 def test_marginals_of_more_cells_than_fit_are_refused() -> None:
     """All attributes of a large grid at once: the synopsis itself is the answer to that."""
     synopsis = listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=True)
-    wide = replace(synopsis, cells=replace(synopsis.cells, grid=Grid.uniform(100, 4)))  # type: ignore[type-var]
+    nothing = np.array([], dtype=np.int64)
+    wide = replace(synopsis, cells=ThresholdedCells(Grid.uniform(100, 4), nothing, nothing, 9))
     with pytest.raises(InvalidQuery, match="fewer attributes"):
         marginal(wide, ("a", "b", "c", "d"), level=LEVEL, counts=CountsKind.RAW)
 

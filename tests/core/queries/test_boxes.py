@@ -28,7 +28,7 @@ def asked(draw: st.DrawFn) -> tuple[Synopsis, Box]:
     d, m = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     counts = np.random.default_rng(draw(st.integers(0, 1000))).integers(-20, 100, m**d)
     domain = Domain(tuple(Attribute(name, 0, 10) for name in "abcd"[:d]))
-    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid.uniform(m, d), counts=counts)
+    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(Grid.uniform(m, d), counts))
     ends = [draw(ENDS) for _ in range(draw(st.integers(0, d)))]
     return synopsis, tuple(Range(name, low, high) for name, (low, high) in zip("abcd", ends, strict=False))
 
@@ -51,7 +51,7 @@ def test_many_attributes_are_no_trouble() -> None:
     d, rng = 16, np.random.default_rng(0)
     domain = Domain(tuple(Attribute(f"x{i}", 0, 10) for i in range(d)))
     counts = rng.integers(-20, 100, 2**d)
-    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, grid=Grid.uniform(2, d), counts=counts)
+    synopsis = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(Grid.uniform(2, d), counts))
     boxes = tuple(
         tuple(Range(f"x{x}", *sorted(rng.uniform(0, 10, 2))) for x in rng.choice(d, number, replace=False))
         for number in (0, 1, 2, 3, 9, 16)
@@ -78,7 +78,7 @@ def test_a_snapped_box_is_made_of_whole_cells(case: tuple[Synopsis, Box]) -> Non
     synopsis, box = case
     m = synopsis.grid.cells_per_axis
     asked_for = Edges.of((box,), synopsis.domain, synopsis.grid)
-    moved = asked_for.nearest(m)
+    moved = asked_for.nearest(synopsis.grid)
     assert (moved.low == np.floor(moved.low)).all()
     assert (moved.high == np.floor(moved.high)).all()
     assert ((moved.low >= 0) & (moved.low < moved.high) & (moved.high <= m)).all()

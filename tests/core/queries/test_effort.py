@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.cells import ThresholdedCells
+from core.cells import DenseCells, ThresholdedCells
 from core.clustering import kmeans
 from core.clustering.kmeans import lloyd
 from core.clustering.methods import Method
@@ -29,7 +29,7 @@ def cells(per_axis: int, dimensions: int = 2) -> Synopsis:
     small = synopsis_of(np.random.default_rng(1).uniform(-1, 1, (400, dimensions)), 2)
     grid = Grid.uniform(per_axis, dimensions)
     counts = np.random.default_rng(2).integers(-3, 9, grid.cell_count)
-    return replace(small, grid=grid, counts=counts)
+    return replace(small, cells=DenseCells(grid, counts))
 
 
 @pytest.mark.parametrize(("method", "per_axis"), [*((method, 14) for method in Method), (Method.PROJECTED, 200)])

@@ -27,7 +27,8 @@ def bought(size: int, draws: int, m: int = 5) -> Iterator[Synopsis]:
         counts = shaken(exact, "0.8", seed).counts
         noise = int(rng.geometric(1 - np.exp(-0.2)) - rng.geometric(1 - np.exp(-0.2)))
         noisy = max(1, size + noise)
-        yield replace(exact, epsilon=EPSILON, size_epsilon=BOUGHT, size=noisy, size_declared=False, counts=counts)
+        cells = DenseCells(exact.grid, counts)
+        yield replace(exact, epsilon=EPSILON, size_epsilon=BOUGHT, size=noisy, size_declared=False, cells=cells)
 
 
 def test_a_declared_size_serves_the_model_unless_the_counts_rule_it_out() -> None:
