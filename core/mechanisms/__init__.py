@@ -1,1 +1,1 @@
-"""Noise: its law (what everybody may know), and apart from it the exact samplers (for `core.release` alone)."""
+"""Noise: its public law, and apart from it the exact samplers, which no question may import."""

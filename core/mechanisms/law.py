@@ -1,8 +1,8 @@
 """NoiseLaw: what is public about the noise of a cell, as one value that a synopsis carries.
 
-Whoever computes an interval, a threshold or a likelihood asks the law; no formula of one law stands anywhere else, but
-for the proof in `core.intervals.listed`, which says so. A law cannot draw secret noise: samplers live in modules of
-their own, which questions may not import (tests/contracts/test_imports.py).
+Whoever computes an interval, a threshold or a likelihood asks the law. No formula of a particular law stands anywhere
+else, except the proof in `core.intervals.listed`, which says so. A law cannot draw secret noise: samplers live in
+modules of their own, which questions may not import (tests/contracts/test_imports.py).
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from core.domain.domain import Attribute, Domain
 from core.domain.grid import Grid
 from core.errors import InvalidEpsilon, InvalidRecords, InvalidSynopsis
 from core.histogram import Counts, OccupiedCounts, count
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange, take_in
@@ -153,20 +154,21 @@ def test_provenance_is_that_of_the_order() -> None:
 
 def test_cells_get_the_rest_of_the_epsilon_and_the_size_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an order at 1 with an estimate the size is noised at 0.05 and the cells at 0.95: together no more than 1."""
-    asked: list[tuple[int, str]] = []
+    asked: list[tuple[int, DiscreteLaplace]] = []
 
-    def spy(size: int, epsilon: Epsilon, noise: NoiseSource) -> NDArray[np.int64]:
+    def spy(law: DiscreteLaplace, size: int, noise: NoiseSource) -> NDArray[np.int64]:
         assert isinstance(noise, NoiseSource)
-        asked.append((size, str(epsilon)))
+        asked.append((size, law))
         return np.full(size, 7, dtype=np.int64)
 
-    monkeypatch.setattr("core.release.discrete_laplace", spy)
+    monkeypatch.setattr("core.release.draw_noise", spy)
     order = Order(dimensions=2, epsilon=Epsilon.parse("1"), clusters=2, size=EstimatedSize())
     bought = noisy_size(1000, order, NoiseSource())
     assert bought == 1007
     plan = make_plan(order, max_cells=10**4, noisy_size=bought)
     assert (publish(Counts.zero(plan.grid), plan).counts == 7).all()
-    assert asked == [(1, "0.05"), (plan.grid.cell_count, "0.95")]
+    laws = [DiscreteLaplace.at(Epsilon.parse(text)) for text in ("0.05", "0.95")]
+    assert asked == [(1, laws[0]), (plan.grid.cell_count, laws[1])]
 
 
 def test_a_declared_size_is_not_bought() -> None:

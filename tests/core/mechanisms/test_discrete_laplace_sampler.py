@@ -284,26 +284,14 @@ def test_the_excess_over_a_threshold_is_the_geometric_number_itself() -> None:
 
 
 def test_a_unit_of_three_rows_gets_the_exact_law_at_a_third_of_epsilon() -> None:
-    """The inverse CDF of the first 16 bits, summed over all of them, is the law at exactly nano / (3 x 10^9).
-
-    Each digit k gets the words between T(k - 1) and T(k); the share of words is P(G = k) to within two words.
-    """
+    """All 2^16 first words at nano / (3 x 10^9): each digit k gets a share of them that is P(G = k) to two words."""
     law = DiscreteLaplace(NANO, rows_per_unit=3)
-    noise = ScriptedBytes(
-        [np.arange(2**16, dtype="<u2").tobytes(), *[b"\0" * 8 * n for n in first_words_on_thresholds()]]
-    )
-    drawn = np.bincount(draw_excess(law, 2**16, noise))
+    undecided = {threshold(Fraction(1, 3), None, k, 64) >> 48 for k in range(300)}
+    noise = ScriptedBytes([np.arange(2**16, dtype="<u2").tobytes(), b"\0" * 8 * len(undecided)])
+    words = np.bincount(draw_excess(law, 2**16, noise))
     p = exp_minus(Fraction(1, 3), 128)
-    assert len(drawn) > 20
-    assert all(abs(int(n) - (1 - p) * p**k * 2**16) <= 2 for k, n in enumerate(drawn))
-
-
-def first_words_on_thresholds() -> list[int]:
-    """How many words of 16 bits at the rate 1/3 ask for more, at once."""
-    words: set[int] = set()
-    for k in range(300):
-        words.add(threshold(Fraction(1, 3), None, k, 64) >> 48)
-    return [len(words)]
+    assert len(words) > 20
+    assert all(abs(int(n) - (1 - p) * p**k * 2**16) <= 2 for k, n in enumerate(words))
 
 
 def test_noise_takes_only_entropy_of_the_operating_system() -> None:
