@@ -118,7 +118,7 @@ def _order_facts(ordered: releases.Release) -> dict[str, Any]:
 def release_page(request: Request, service: CurrentService, caller: Anyone, release_id: ReleaseId) -> Response:
     """A release: to those who may ask it, its explorer; to others, what is on record."""
     found, facts = _release_facts(request, service, caller, release_id)
-    asks = caller.role in ASKERS and found.state is State.PUBLISHED
+    asks = caller.role in ASKERS and found.state == State.PUBLISHED
     template = "explorer.html" if asks else "release.html"
     return page(request, template, caller, plots=asks, release=found, facts=facts, State=State)
 
