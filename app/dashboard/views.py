@@ -105,7 +105,7 @@ def _order_facts(ordered: Release) -> dict[str, Any]:
 def release_page(request: Request, service: CurrentService, caller: Anyone, release_id: ReleaseId) -> Response:
     """A release: to those who may ask it, its explorer; to others, what is on record."""
     release, facts = _release_facts(request, service, caller, release_id)
-    asks = caller.can(Permission.ASK) and release.state is State.PUBLISHED
+    asks = caller.can(Permission.ASK) and release.state == State.PUBLISHED
     template = "explorer.html" if asks else "release.html"
     askers = words.either(roles_with(Permission.ASK))
     return page(request, template, caller, plots=asks, release=release, facts=facts, askers=askers, State=State)

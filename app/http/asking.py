@@ -29,7 +29,7 @@ def documented(model: type[Any], *statuses: int, files: tuple[Format, ...] = ())
 
 
 async def published_release(request: Request, caller: Principal, release_id: str) -> tuple[Answers, Published]:
-    """The release that is asked, if it is published and this caller may ask it; from memory where it can be had."""
+    """The release that is asked, from memory if it is there; NotFound unless it is published and the caller may ask."""
     _refuse_unknown_parameters(request)
     answers: Answers = request.app.state.answers
     published = answers.published_here(caller, release_id)

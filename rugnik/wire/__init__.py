@@ -3,7 +3,7 @@
 The service builds and documents these types (OpenAPI), and the client returns them. Every reply has the service's JSON
 in `.raw`; those that are tables have `to_pandas()`. Epsilons are decimal strings, which are exact.
 
-This package needs the standard library alone.
+This package imports the standard library and `rugnik.errors`, and nothing else.
 """
 
 from rugnik.wire.assign import AssignBody, Assignment

@@ -1,7 +1,7 @@
 """Body and Reply: the base classes of all wire types, and how they become JSON and come from it.
 
-One rule for JSON, both ways: a field without a default is always written, if need be as null; a field with a default
-is left out while it has that value. Reading is tolerant: fields without a name here are kept in `raw`.
+One rule for writing: a field without a default is always written, if need be as null; a field with a default is left
+out while it has that value. Reading is tolerant: fields that have no name here are kept in `raw`.
 """
 
 from __future__ import annotations
