@@ -51,7 +51,7 @@ STORAGE = (
 # The servers of HTTP, and the rooms that know it.
 WEB_LIBRARIES = frozenset({"fastapi", "starlette", "uvicorn"})
 WEB_ROOMS = ("app.http", "app.dashboard", "app.cli", "app.main")
-SERVING = "app.operations.serving"  # what `rugnik serve` does: it starts uvicorn on the application
+SERVING = "app.operations.server"  # what `rugnik serve` does: it starts uvicorn on the application
 
 
 @dataclass(frozen=True)
@@ -422,7 +422,7 @@ def test_a_use_case_that_knows_http_is_found(package: str, source: str, tmp_path
 def test_only_the_module_that_serves_may_know_uvicorn(tmp_path: Path) -> None:
     """`rugnik serve` starts uvicorn on the application; nothing else in app.operations knows either."""
     source = "import uvicorn\nfrom app.main import make_service\n"
-    write(tmp_path, "app/operations/serving.py", source)
+    write(tmp_path, "app/operations/server.py", source)
     assert violations(tmp_path, "app.operations") == []
     write(tmp_path, "app/operations/logs.py", source)
     assert len(violations(tmp_path, "app.operations")) == 2
