@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from app.http.schemas.base import IN_WORDS, NAME
-from app.releases import datasets, uploading
+from app.releases import datasets, reading, uploading
 from core.budget import HOW_TO_WRITE
 from tests.support.api import CSV, Api
 from tests.support.failures import CANARY, FAILURES
@@ -140,7 +140,7 @@ def failing(*_: object, **__: object) -> None:
 
 FAULTS: list[tuple[object, str, Callable[[World], Response]]] = [
     (datasets, "list_all", lambda world: world.api.curator("GET", "/v1/datasets")),
-    (uploading, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
+    (reading, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
     (uploading, "read_upload", lambda world: world.api.upload(world.ordered)),
     (uploading, "draw_synopsis", lambda world: world.api.upload(world.api.order().json()["id"])),  # it is burnt then
 ]
