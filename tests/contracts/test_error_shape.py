@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from app.http.problems import IN_WORDS
-from app.releases import datasets, uploading
+from app.releases import datasets, reading, uploading
 from core.budget import HOW_TO_WRITE
 from rugnik.wire.limits import NAME
 from tests.support.service.api import CSV, Api
@@ -141,7 +141,7 @@ def failing(*_: object, **__: object) -> None:
 
 FAULTS: list[tuple[object, str, Callable[[World], Response]]] = [
     (datasets, "list_all", lambda world: world.api.curator("GET", "/v1/datasets")),
-    (uploading, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
+    (reading, "get", lambda world: world.api.curator("GET", f"/v1/releases/{world.ordered}")),
     (uploading, "read_upload", lambda world: world.api.upload(world.ordered)),
     (uploading, "draw_synopsis", lambda world: world.api.upload(world.api.order().json()["id"])),  # it is burnt then
 ]

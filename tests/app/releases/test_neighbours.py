@@ -16,8 +16,8 @@ import pytest
 from httpx import Response
 
 from app.access.permissions import Role
+from app.http.middleware import observe_requests
 from app.main import create_app
-from app.operations import observability
 from app.settings.settings import Settings
 from tests.support.leaks.dumps import tables
 from tests.support.service.api import CSV, ROWS, Api, frozen_clock
@@ -141,7 +141,7 @@ def _answer(reply: Response) -> Look:
 def same_chance(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Clocks that stand still; ids and keys that come in the same order in every life."""
     still = SimpleNamespace(time=lambda: 0.0, perf_counter=lambda: 0.0)
-    monkeypatch.setattr(observability, "time", still)
+    monkeypatch.setattr(observe_requests, "time", still)
     monkeypatch.setattr("prometheus_client.metrics.time", still)
     return monkeypatch
 
