@@ -61,7 +61,7 @@ class Edges:
                 fault = _fault(domain.attributes[x], part, lower[i][x], upper[i][x])
                 if fault:
                     raise _refused(i, boxes, fault)
-        ends = np.array([lower, upper])
+        ends = np.array([lower, upper], dtype=np.float64)  # whole numbers among the ends must not make it integer
         for x, (attribute, axis) in enumerate(zip(domain.attributes, grid.axes, strict=True)):
             ends[:, :, x] = attribute.in_cell_units(ends[:, :, x], axis)
         return cls(low=ends[0], high=ends[1])
