@@ -39,8 +39,9 @@ demo: $(RUN_READY) ## a service with made-up data in it at http://127.0.0.1:8000
 serve: $(RUN_READY) ## run the service on SQLite at http://127.0.0.1:8000
 	$(RUN)/bin/rugnik serve
 
+# Two processes on two cores: BLAS threads of their own would only get in each other's way.
 test: $(READY) browser ## run every test on real databases and in a real browser
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # What a change breaks most often, in under a minute on an idle machine: domains, budgets, plans and the ledger, the
 # readers of uploads, the client, and the files of this repository. No PostgreSQL, no browser, no process of a server, no
