@@ -9,18 +9,17 @@ from inspect import Signature
 from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
-from core.intervals.uncertainty import MAX_LEVEL
 from fastapi import FastAPI
 
 from app.access.permissions import Role
 from app.http.parameters import parameters_of
-from app.ledger.book import State
 from app.main import create_app
 from app.questions.question import Question, registered
 from app.settings.settings import Settings
 from core.clustering.methods import Method
 from core.domain.grid import MAX_DIMENSIONS
-from core.ledger.chain import Kind
+from core.intervals.levels import MAX_LEVEL
+from core.ledger.kinds import Kind, State
 from core.plan import MAX_SIZE, Rule
 from core.records import OutOfRange
 from rugnik import wire
