@@ -35,8 +35,10 @@ class Asking(Connected):
     def ask(self, release: str, answer: type[_Answer], **parameters: Any) -> _Answer:
         """Any question that is a GET, by the type of its answer: `ask(release, Moments, level=0.9)`.
 
-        Parameters are those of the HTTP reference; those that are None are left out.
+        Parameters are those of the HTTP reference; those that are None are left out. `where` is a box as for `count`.
         """
+        if "where" in parameters:
+            parameters["where"] = ranges(parameters["where"])
         path = f"/v1/releases/{quoted(release)}/{answer.path}"
         return answer.of(self._json("GET", path, params=parameters))
 
@@ -50,7 +52,7 @@ class Asking(Connected):
         A range is half-open: (30, 50) holds 30 and not 50, unless 50 is the upper bound of age. With `snap` both ends
         of each range move to the nearest cell edge, so that the box cuts no cell; `snapped` has those edges.
         """
-        return self.ask(release, Count, where=ranges(where), level=level, snap=snap or None)
+        return self.ask(release, Count, where=where, level=level, snap=snap or None)
 
     def counts(
         self, release: str, boxes: Iterable[Box], *, level: float | None = None, simultaneous: bool = False

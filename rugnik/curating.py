@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from decimal import Decimal
 from itertools import count
 from typing import Any, TypedDict, Unpack
@@ -215,7 +216,15 @@ def decimal(epsilon: Epsilon) -> str:
 def _attributes(attributes: Bounds) -> list[AttributeBody]:
     if isinstance(attributes, Mapping):
         return [AttributeBody(name=name, lower=lower, upper=upper) for name, (lower, upper) in attributes.items()]
-    return [AttributeBody(**{name: column[name] for name in ("name", "lower", "upper")}) for column in attributes]
+    return [_attribute(column) for column in attributes]
+
+
+def _attribute(column: Mapping[str, Any]) -> AttributeBody:
+    """A registration is for ever, so a misspelt field is refused here rather than left out."""
+    names = [member.name for member in fields(AttributeBody)]
+    if set(column) != set(names):
+        raise ValueError(f"An attribute has the fields {', '.join(names)}; this one has {', '.join(column) or 'none'}.")
+    return AttributeBody(**column)
 
 
 def _terms(clusters: int, terms: Terms) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Who may call what, as documents: fields of the OpenAPI document, and the page docs/permissions.md.
 
 Both are read from the signatures of the routes and from `app.access.permissions`, so they cannot disagree with what the
-service does. To write the page again: `python -m app.http.access_document > docs/permissions.md`.
+service does. `python -m docs.reference` writes the page.
 """
 
 from __future__ import annotations
@@ -14,14 +14,6 @@ from fastapi.routing import APIRoute
 
 from app.access.permissions import ROLES, Permission, roles_with
 from app.http.callers import permission_of
-
-_INTRODUCTION = """\
-# Permissions
-
-A key has one role, and a role has permissions. A route requires one permission. A key that is limited to some datasets
-reaches no others, whatever its role. This page is written from the code:
-`python -m app.http.access_document > docs/permissions.md`.
-"""
 
 
 def permissions_by_route(routers: Iterable[APIRouter]) -> dict[tuple[str, str], Permission | None]:
@@ -60,9 +52,8 @@ def _add_roles(document: dict[str, Any], permissions: Mapping[tuple[str, str], P
 
 
 def access_page(routers: Iterable[APIRouter]) -> str:
-    """The page docs/permissions.md: roles, permissions and routes as tables."""
-    tables = (_role_table(), _permission_table(), _route_table(permissions_by_route(routers)))
-    return "\n".join((_INTRODUCTION, *tables))
+    """The tables of the page docs/permissions.md: roles, permissions and routes."""
+    return "\n".join((_role_table(), _permission_table(), _route_table(permissions_by_route(routers))))
 
 
 def _role_table() -> str:
@@ -99,9 +90,3 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     names = list(head)
     lines = [names, ["---"] * len(names), *(list(row) for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-if __name__ == "__main__":
-    from app.main import ROUTERS
-
-    print(access_page(ROUTERS), end="")  # noqa: T201 - the page goes to standard output

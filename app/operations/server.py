@@ -17,8 +17,8 @@ from app.operations.start_checks import database_errors, prepare_data_folder, re
 from app.settings.settings import Settings
 from app.storage.database import Database
 
-# How long a worker may take to start or to answer its supervisor. After uvicorn's own 5 s a worker that is still importing
-# is killed and started again, for ever on a busy machine.
+# How long a worker may take to start or to answer its supervisor. After uvicorn's own 5 s a worker that is still
+# importing is killed and started again, for ever on a busy machine.
 START_SECONDS = 60
 GRACE_SECONDS = 30  # for running requests after a stop signal; a supervisor should wait longer than this
 

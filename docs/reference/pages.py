@@ -1,15 +1,23 @@
-"""The three reference pages: hand-written text, a marker line, generated text."""
+"""The reference pages: hand-written text, a marker line, generated text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from app.http.access_document import access_page
+from app.main import ROUTERS
 from docs.reference import cli, http, python
 
 DOCS = Path(__file__).parents[1]
 MARKER = "<!-- Generated from here on by `python -m docs.reference`. Do not edit. -->"
-PAGES: dict[str, Callable[[], str]] = {"http.md": http.text, "python.md": python.text, "cli.md": cli.text}
+PAGES: dict[str, Callable[[], str]] = {
+    "http.md": http.text,
+    "python.md": python.text,
+    "cli.md": cli.text,
+    "permissions.md": partial(access_page, ROUTERS),
+}
 
 
 def expected(name: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from app.access.permissions import ROLES, Permission, Role, roles_with
 from app.access.principal import Principal
 from app.errors import NotAllowed
-from app.http.access_document import access_page, permissions_by_route
+from app.http.access_document import permissions_by_route
 from app.main import ROUTERS
 from tests.contracts.test_roles import MATRIX, PAGES
 from tests.support.service.routes import operations
@@ -76,11 +76,6 @@ def test_the_openapi_document_names_the_roles_of_each_operation(tmp_path: Path) 
             assert set(operation["x-roles"]) == roles
             assert operation["description"].endswith(f"\n\nRoles: {', '.join(operation['x-roles'])}.")
             assert Permission(operation["x-permission"])
-
-
-def test_the_page_of_the_documents_is_the_table() -> None:
-    """Write it again with: python -m app.http.access_document > docs/permissions.md."""
-    assert (ROOT / "docs/permissions.md").read_text(encoding="utf-8") == access_page(ROUTERS)
 
 
 def test_no_role_is_named_outside_of_the_table() -> None:
