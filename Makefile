@@ -28,6 +28,7 @@ $(READY): requirements-dev.lock pyproject.toml
 
 $(RUN_READY): requirements.lock requirements-build.lock pyproject.toml
 	$(NEEDS_PYTHON)
+	@echo "Installing what the service needs, about 600 MB, into $(RUN). This takes a minute or more."
 	$(PYTHON) -m venv $(RUN)
 	$(RUN_PIP) $(INSTALL) --require-hashes -r requirements.lock -r requirements-build.lock
 	$(RUN_PIP) $(INSTALL) --no-deps --no-build-isolation --editable .
