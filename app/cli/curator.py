@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -186,6 +187,8 @@ def plan(
     """
     if (epsilon is None) == (count_error is None):
         fail("Give either --epsilon or --count-error.", Code.USAGE)
+    if count_error is not None and not (math.isfinite(count_error) and count_error > 0):
+        fail("--count-error is a number of rows above zero.", Code.USAGE)
     if declared is not None and (estimate is not None or guess is not None):
         fail("Give either --declared, or --estimate and --guess.", Code.USAGE)
     with connect(url, key) as client:

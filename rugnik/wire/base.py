@@ -1,7 +1,9 @@
 """Body and Reply: the base classes of all wire types, and how they become JSON and come from it.
 
-One rule for writing: a field without a default is always written, if need be as null; a field with a default is left
-out while it has that value. Reading is tolerant: fields that have no name here are kept in `raw`.
+Two rules for writing. In a reply, a field without a default is always written, if need be as null; a field with a
+default is left out while it has that value. In a request, every field that is not None is written: a service of another
+version may have other defaults, and what was asked for must not depend on them. Reading is tolerant: fields that have
+no name here are kept in `raw`.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class Reply:
 
 
 def json_fields(value: Any) -> dict[str, Any]:
-    """The fields of a wire object in their order, without those that have their default.
+    """The fields of a wire object that are written, in their order: see the two rules above.
 
     It is the `default` hook of JSON writers: of `json.dumps` here, and of orjson in the service. TypeError for anything
     else, as such a hook has to.
@@ -69,7 +71,8 @@ def json_fields(value: Any) -> dict[str, Any]:
     wire_type: Any = type(value)
     for name, (_, default) in _members(wire_type).items():
         held = getattr(value, name)
-        if default is MISSING or held != default:
+        is_shown = held is not None if isinstance(value, Body) else default is MISSING or held != default
+        if is_shown:
             shown[name] = held
     return shown
 

@@ -178,6 +178,12 @@ def allowed_in_wire(arrow: Arrow) -> bool:
 
 RULES: dict[str, Callable[[Arrow], bool]] = {
     "core": allowed_in_core,
+    "core.domain": allowed_in_queries,
+    "core.cells": allowed_in_queries,
+    "core.synopsis": allowed_in_queries,
+    "core.mechanisms.law": allowed_in_queries,
+    "core.mechanisms.discrete_laplace": allowed_in_queries,
+    "core.mechanisms.threshold": allowed_in_queries,
     "core.queries": allowed_in_queries,
     "core.intervals": allowed_in_queries,
     "core.clustering": allowed_in_queries,

@@ -43,12 +43,20 @@ def test_a_reply_is_written_as_it_was_read() -> None:
 
 
 def test_a_field_is_left_out_while_it_has_its_default() -> None:
-    """`snapped` is there where it was asked for; a request says nothing that the service would assume anyway."""
+    """`snapped` is there where it was asked for."""
     snapped = COUNT | {"snapped": {"age": ENDS}}
     assert json.loads(dumped(wire.Count.of(snapped))) == snapped
-    assert json.loads(dumped(wire.OrderBody(epsilon="1", clusters=3))) == {"epsilon": "1", "clusters": 3}
+
+
+def test_a_request_says_everything_that_it_asks_for() -> None:
+    """A service of another version may have other defaults, and an order is on record for ever."""
+    order = wire.OrderBody(epsilon="1", clusters=3, rule="rugnik", size=wire.EstimateBody(estimate="0.05"))
+    sent = json.loads(dumped(order))
+    assert (sent["rule"], sent["out_of_range"], sent["size"]) == ("rugnik", "clip", {"estimate": "0.05"})
+    assert "attributes" not in sent
     sized = wire.OrderBody(epsilon="1", clusters=3, size=wire.DeclaredBody(declared=5))
     assert json.loads(dumped(sized))["size"] == {"declared": 5}
+    assert json.loads(dumped(wire.CountsBody(boxes=[[]], level=0.95)))["level"] == 0.95
 
 
 def test_raw_is_the_json_and_nothing_else_of_a_reply() -> None:
