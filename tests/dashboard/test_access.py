@@ -63,13 +63,13 @@ def violations(page: Page) -> list[Any]:
 def test_axe_finds_nothing_and_nothing_spills_over(window: Window, city: City, scheme: str, width: int) -> None:
     """Labels, contrast, landmarks, names and order of every page; and no page is wider than its window."""
     go = opened(window, city, scheme, width)
-    violations = {}
+    problems_by_page = {}
     for role, path in PAGES:
         page = go(role, path)
         if problems := violations(page):
-            violations[f"{role} {path}"] = problems
+            problems_by_page[f"{role} {path}"] = problems
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-    assert violations == {}
+    assert problems_by_page == {}
 
 
 def test_the_keyboard_reaches_everything_in_reading_order(window: Window, city: City) -> None:

@@ -23,7 +23,7 @@ PRINTED: dict[str, tuple[str, ...]] = {
         '"state":"void"',
         "rugnik_analyst_",
     ),
-    "docs/tutorial/analyst.md": ("nearest cell edges", "correlation", "without_cut_cells", "size_low", "stability"),
+    "docs/tutorial/analyst.md": ("correlation", "without_cut_cells", "size_low", "stability"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
