@@ -252,8 +252,8 @@ def _moment(micro: int, zone: timezone) -> datetime:
 
 
 def _written(moment: datetime) -> str:
-    text = moment.isoformat(timespec="microseconds" if moment.microsecond % 1000 else "milliseconds")
-    return text.replace(".000", "", 1).replace("+00:00", "Z")
+    fraction = "microseconds" if moment.microsecond % 1000 else "milliseconds"
+    return moment.isoformat(timespec=fraction if moment.microsecond else "seconds").replace("+00:00", "Z")
 
 
 def _rounded(value: float, up: bool | None) -> int:

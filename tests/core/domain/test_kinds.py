@@ -319,6 +319,13 @@ def test_dates_round_outwards_in_intervals() -> None:
     )
     moment = ordered(AT)
     assert moment.shown(moment.value_of("2026-03-01T10:00:00+02:00")) == "2026-03-01T08:00:00Z"
+    assert moment.shown(moment.value_of("2026-03-01T10:00:00.0625Z")) == "2026-03-01T10:00:00.062Z"
+
+
+def test_bounds_keep_their_microseconds() -> None:
+    """They are part of what is registered, for ever."""
+    fields = AT | {"lower": "2026-01-01T00:00:00.000500Z"}
+    assert attribute_of(fields).declaration() == fields
 
 
 def test_every_kind_is_in_the_table() -> None:
