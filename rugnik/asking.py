@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
 from typing import Any, TypeVar
 
 from rugnik.connected import Connected, quoted
@@ -26,9 +25,8 @@ from rugnik.wire import (
 )
 
 _Answer = TypeVar("_Answer", bound=Answer)
-End = float | str | date | datetime | None
-Range = tuple[End, End]
-Box = Mapping[str, Range | Sequence[str] | str] | Iterable[str]
+Range = tuple[float | None, float | None]
+Box = Mapping[str, Range] | Iterable[str]
 
 
 class Asking(Connected):
@@ -143,25 +141,14 @@ class Asking(Connected):
 
 
 def ranges(where: Box) -> list[str]:
-    """A box as the service spells it: a pair is a range, an open end left out; a list or a text names categories."""
+    """A box as the service spells it: attribute:lower..upper for [lower, upper), an open end left out."""
     if not isinstance(where, Mapping):
         return [where] if isinstance(where, str) else list(where)
-    return [f"{name}:{_part(part)}" for name, part in where.items()]
+    return [f"{name}:{_end(lower)}..{_end(upper)}" for name, (lower, upper) in where.items()]
 
 
-def _part(part: Range | Sequence[str] | str) -> str:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, tuple):
-        lower, upper = part
-        return f"{_end(lower)}..{_end(upper)}"
-    return ",".join(part)
-
-
-def _end(bound: End) -> str:
-    if bound is None or isinstance(bound, str):
-        return bound or ""
-    return bound.isoformat() if isinstance(bound, date | datetime) else repr(float(bound))
+def _end(bound: float | None) -> str:
+    return "" if bound is None else repr(float(bound))
 
 
 def _given(**fields: Any) -> dict[str, Any]:
