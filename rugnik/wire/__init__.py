@@ -23,6 +23,8 @@ from rugnik.wire.datasets import (
     GrantBody,
     ReleaseSummary,
     SynopsisReference,
+    Unit,
+    UnitBody,
 )
 from rugnik.wire.health import Health
 from rugnik.wire.keys import Key, KeyBody, KeyList, NewKey
@@ -30,10 +32,12 @@ from rugnik.wire.ledger import Head, LedgerEntry, LedgerPage, Verification, Veri
 from rugnik.wire.marginal import Bounds, Marginal, Sides
 from rugnik.wire.moments import AttributeMoments, Moments, PairMoments, Shift
 from rugnik.wire.orders import (
+    AttributeCost,
     DeclaredBody,
     EstimateBody,
     Noise,
     OrderBody,
+    PersonCost,
     Plan,
     PlanBody,
     Predicted,
@@ -52,6 +56,7 @@ __all__ = [
     "Assignment",
     "Attribute",
     "AttributeBody",
+    "AttributeCost",
     "AttributeMoments",
     "Axis",
     "Body",
@@ -92,6 +97,7 @@ __all__ = [
     "Noise",
     "OrderBody",
     "PairMoments",
+    "PersonCost",
     "Plan",
     "PlanBody",
     "Predicted",
@@ -112,6 +118,8 @@ __all__ = [
     "SynopsisReference",
     "TargetBody",
     "TermsBody",
+    "Unit",
+    "UnitBody",
     "Verification",
     "VerificationStep",
 ]

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from app.http.callers import Anyone, Curator, CurrentService, Grantor
-from app.http.conversions.datasets import dataset_reply, domain_of
+from app.http.conversions.datasets import dataset_reply, domain_of, unit_of
 from app.http.paging import Limit, page
 from app.http.problems import declared
 from app.releases import datasets
@@ -30,6 +30,7 @@ def register(service: CurrentService, caller: Curator, body: DatasetBody) -> Dat
         description=body.description,
         domain=domain_of(body),
         budget=Epsilon.parse(body.budget),
+        unit=unit_of(body),
     )
     return dataset_reply(dataset)
 
