@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from rugnik.wire.base import Reply
+from rugnik.wire.limits import Doc
+
+# A value of an attribute: a number, or the text of a date (YYYY-MM-DD) or a datetime (RFC 3339).
+Value = float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +24,10 @@ class Answer(Reply):
     epsilon_spent: str
     question: str
     parameters: Mapping[str, Any]
+    slice: Annotated[
+        Mapping[str, str] | None,
+        Doc("The part of the rows that was asked about, as it was answered: whole cells, by attribute."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +56,31 @@ class Estimate(Reply):
 
     value: float | None
     interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueInterval(Reply):
+    """An interval for a value of an attribute, or for a mean of values. The ends of a date are rounded outwards."""
+
+    level: float
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueEnds(Reply):
+    """low to high, as values of an attribute."""
+
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueEstimate(Reply):
+    """A mean of values of an attribute with its interval. It is null where there may be no rows to divide by."""
+
+    value: Value | None
+    interval: ValueInterval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
