@@ -16,9 +16,9 @@ class CountsBody(Body):
     """Many boxes at once, each a list of parts like those of `where`."""
 
     boxes: Annotated[list[Where], Limits(min_length=1, max_length=MAX_BOXES), Doc(f"Each part: {PART}")]
-    where: Annotated[Where | None, Doc("A part that all boxes lie in; its ranges may cut cells, like those of boxes.")] = (
-        None
-    )
+    where: Annotated[
+        Where | None, Doc("A part that all boxes lie in; its ranges may cut cells, like those of boxes.")
+    ] = None
     level: Level = 0.95
     simultaneous: bool = False
 
