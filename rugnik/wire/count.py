@@ -21,8 +21,8 @@ class Count(Answer):
     """A range count. `interval` covers the number of rows in the box: noise and cut cells together.
 
     Its parts: `noise` at the same level, and `discretisation`, the noisy count without, and with, all of the cells that
-    the box cuts. An upper end of a number on an edge between two cells counts as a cut of the cell above it, which holds
-    the rows equal to that end. `snapped`, only with snap=true, has the ends that each range was moved to.
+    the box cuts. An upper end of a number on an edge between two cells counts as a cut of the cell above it, which
+    holds the rows equal to that end. `snapped`, only with snap=true, has the ends that each range was moved to.
     """
 
     path: ClassVar[str] = "count"
