@@ -10,10 +10,10 @@ from app.questions.encoding import ends_reply
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
 from core.checkpoint import Checkpoint
-from core.domain.attribute import Ordered
-from core.queries.boxes import Box, Range
+from core.queries.boxes import Box
 from core.queries.effort import effort_of_boxes
-from core.queries.range_count import RangeCounts, count_boxes
+from core.queries.range_count import count_boxes
+from core.queries.slices import part_of
 from rugnik import wire
 from rugnik.wire.limits import Doc, Level
 from rugnik.wire.where import PART, Where
@@ -40,20 +40,15 @@ def count(
                 low=float(counted.noise_low[0]), high=float(counted.noise_high[0]), sd=float(counted.noise_sd[0])
             ),
             discretisation=ends_reply((float(counted.without_cut[0]), float(counted.with_cut[0]))),
-            snapped=_snapped(prepared, box, counted) if snap else None,
+            snapped=_snapped(prepared, box) if snap else None,
         )
 
     parameters = {"where": sorted(where or []), "level": level} | ({"snap": True} if snap else {})
     return Question("count", parameters, answer, effort_of=partial(effort_of_boxes, boxes=1))
 
 
-def _snapped(prepared: Prepared, box: Box, counted: RangeCounts) -> dict[str, wire.ValueEnds]:
+def _snapped(prepared: Prepared, box: Box) -> dict[str, wire.ValueEnds]:
     """The ends that the ranges of a box were moved to, as ranges of their attributes are written."""
-    synopsis, edges = prepared.synopsis, counted.edges
-    restricted = {part.attribute for part in box if isinstance(part, Range)}
-    moved = {}
-    for x, (attribute, axis) in enumerate(zip(synopsis.domain.attributes, synopsis.grid.axes, strict=True)):
-        if attribute.name in restricted and isinstance(attribute, Ordered):
-            low, high = attribute.range_of(axis, int(edges.low[0, 0, x]), int(edges.high[0, 0, x]))
-            moved[attribute.name] = wire.ValueEnds(low=attribute.shown(low), high=attribute.shown(high))
-    return moved
+    part = part_of(prepared.synopsis, box)
+    bounds = {each.name: each.declaration() for each in part.domain.ordered if each.name in part.where}
+    return {name: wire.ValueEnds(low=ends["lower"], high=ends["upper"]) for name, ends in bounds.items()}

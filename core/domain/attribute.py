@@ -160,11 +160,6 @@ class Ordered(Attribute):
         """The range from one value to another as a part of the line, in its own unit."""
         return lower, upper
 
-    def range_of(self, axis: Axis, first: int, end: int) -> tuple[float, float]:
-        """The range that holds the cells from `first` up to, and without, `end`: what `ends` is the inverse of."""
-        edges = self.edges(axis)
-        return float(edges[first]), float(edges[end])
-
     def in_cell_units(self, ends: Floats, axis: Axis) -> Floats:
         """Ends in its own unit -> cell units of its axis. Ends out of bounds move to the bound."""
         return axis.in_cell_units((ends - self.start) / self.width)

@@ -76,11 +76,6 @@ class WholeValues(Ordered):
         starts = np.array([self.first + start for start in axis.starts], dtype=np.float64)
         return (starts + self.edge_offset) / self.steps_per_unit
 
-    def range_of(self, axis: Axis, first: int, end: int) -> tuple[float, float]:
-        """From the first to the last value where ranges are closed, which edges between two values tell."""
-        low, high = Ordered.range_of(self, axis, first, end)
-        return low - self.edge_offset / self.steps_per_unit, high + self.edge_offset / self.steps_per_unit
-
     def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
         """The number of each value."""
         is_missing = self._is_missing(column)
