@@ -81,7 +81,7 @@ class Curating(Connected):
             description=description,
             attributes=_attributes(attributes),
             budget=decimal(budget),
-            unit=None if unit is None else UnitBody(**unit),
+            **({} if unit is None else {"unit": UnitBody(**unit)}),
         )
         return Dataset.of(self._post("/v1/datasets", body))
 

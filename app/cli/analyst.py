@@ -15,7 +15,8 @@ from app.cli.output import note, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik import Client
-    from rugnik.wire import Answer
+    from rugnik.wire import Answer, Axis
+    from rugnik.wire.common import Value
 
 query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
 
@@ -90,7 +91,7 @@ def count(
     cut = "noise and cut cells together" if cells.low != cells.high else "the box cuts no cell"
     note(f"Between {round(whole.low):,} and {round(whole.high):,} rows with {100 * level:g} % probability: {cut}.")
     for name, ends in (answer.snapped or {}).items():
-        note(f"{name} was counted from {ends.low:.6g} to {ends.high:.6g}, the nearest cell edges.")
+        note(f"{name} was counted from {_short(ends.low, 6)} to {_short(ends.high, 6)}, the nearest cell edges.")
 
 
 @query.command()
@@ -113,7 +114,7 @@ def marginal(
     with connect(url, key) as client:
         answer = client.marginal(release_id(client, release), attributes, level=level, counts=counts)
     rows = [(*box, *values) for box, *values in answer.cells()]
-    names = [f"{axis.name} {end}" for axis in answer.attributes for end in ("from", "to")]
+    names = _sides(answer.attributes)
     _show(answer, (*names, "count", "low", "high"), rows, as_json, output)
 
 
@@ -270,15 +271,26 @@ def synopsis(
             note(f"Written to {output}.")
             return
         answer = client.synopsis(asked)
-    names = [f"{axis.name} {end}" for axis in answer.attributes for end in ("from", "to")]
+    names = _sides(answer.attributes)
     rows = [(*box, count) for box, count in zip(answer.boxes(), answer.counts, strict=True)]
     _show(answer, (*names, "count"), rows, as_json, None)
     if answer.threshold is not None and not as_json:
         note(f"Only cells whose noisy count is {answer.threshold} or more were released.")
 
 
-def _span(value: float, low: float, high: float) -> str:
-    return f"{value:.4g} ({low:.4g} … {high:.4g})"
+def _sides(axes: Sequence[Axis]) -> list[str]:
+    """The columns of a box: both ends of an ordered attribute, or a category."""
+    sides = ([axis.name] if axis.kind == "category" else [f"{axis.name} from", f"{axis.name} to"] for axis in axes)
+    return [name for names in sides for name in names]
+
+
+def _span(value: Value, low: Value, high: Value) -> str:
+    return f"{_short(value, 4)} ({_short(low, 4)} … {_short(high, 4)})"
+
+
+def _short(value: Value, digits: int) -> str:
+    """A number with so many digits; a date as it is."""
+    return value if isinstance(value, str) else f"{value:.{digits}g}"
 
 
 def _form(output: Path) -> str:

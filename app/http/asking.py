@@ -17,15 +17,21 @@ from app.questions.answers import Answers
 from app.questions.files import Format
 from app.questions.question import Published, Question
 from core.errors import InvalidQuery
+from rugnik import wire
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
 
 
-def documented(model: type[Any], *statuses: int, files: tuple[Format, ...] = ()) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a question for the OpenAPI document."""
+def documented(
+    model: type[Any], *statuses: int, files: tuple[Format, ...] = (), grouped: bool = False
+) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a question for the OpenAPI document; `grouped` where it may be answered group by group."""
     content = {form.media_type: {"schema": {"type": "string", "format": "binary"}} for form in files}
     problems = declared(404, 406, 429, *statuses)
-    return problems | {200: {"model": model, "content": content}, 304: {"description": "You have it already."}}
+    return problems | {
+        200: {"model": model | wire.Grouped if grouped else model, "content": content},
+        304: {"description": "You have it already."},
+    }
 
 
 async def published_release(request: Request, caller: Principal, release_id: str) -> tuple[Answers, Published]:

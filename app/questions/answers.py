@@ -15,7 +15,8 @@ from app.ledger.book import read_book
 from app.questions import stored_answers
 from app.questions.encoding import encode
 from app.questions.lru_cache import LruCache
-from app.questions.question import Prepared, Published, Question
+from app.questions.prepared import Prepared
+from app.questions.question import Published, Question
 from app.releases import reading
 from app.service import Service
 from core.checkpoint import Checkpoint
@@ -83,7 +84,7 @@ class Answers:
 
     def is_quick(self, published: Published, question: Question) -> bool:
         """Whether a question need not wait behind long ones, by its estimated effort; TooMuchWork beyond the limit."""
-        effort = question.effort(self.prepared(published).synopsis)
+        effort = question.effort(self.prepared(published))
         limit = self._service.settings.max_answer_seconds
         if effort.seconds > limit:
             raise TooMuchWork(seconds=effort.seconds, limit=limit, advice=effort.advice)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
+from app.questions.clusters import centres_reply
 from app.questions.encoding import listed
-from app.questions.question import Common, Prepared, Question, question
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
+from core.arrays import Floats
 from core.checkpoint import Checkpoint
 from core.clustering.methods import Method
+from core.domain.attribute import Ordered
+from core.domain.dates import Date, Datetime
 from core.errors import InvalidQuery
 from core.queries import clusters
 from core.queries.effort import effort_of_clusters
 from rugnik import wire
+from rugnik.wire.common import Value
 
 
 @question(wire.Assignment)
@@ -22,19 +29,35 @@ def assign(body: wire.AssignBody) -> Question:
     k, seed, method = body.k, body.seed, Method(body.method)
 
     def answer(prepared: Prepared, checkpoint: Checkpoint, common: Common) -> wire.Assignment:
-        synopsis = prepared.synopsis
-        if any(len(point) != synopsis.domain.dimensions for point in body.points):
-            names = ", ".join(synopsis.domain.names)
-            raise InvalidQuery(f"Each point has one number for each attribute of the release: {names}.")
-        result = clusters.find_clusters(synopsis, k, level=0.95, seed=seed, method=method, checkpoint=checkpoint)
-        points = np.array(body.points, dtype=np.float64).reshape(-1, synopsis.domain.dimensions)
+        histogram = prepared.histogram
+        attributes = histogram.domain.ordered
+        points = _points(body.points, attributes)
+        result = clusters.find_clusters(histogram, k, level=0.95, seed=seed, method=method, checkpoint=checkpoint)
         return wire.Assignment(
             **common,
-            labels=listed(clusters.assign(synopsis, result, points)),
-            centers=tuple(cluster.centre for cluster in result.clusters),
+            labels=listed(clusters.assign(histogram, result, points)),
+            centers=centres_reply(attributes, result),
             method=result.choice.method.value,
             method_reason=result.choice.reason,
         )
 
     parameters = {"k": k, "seed": seed, "method": method.value, "points": len(body.points)}
-    return Question("assign", parameters, answer, effort=partial(effort_of_clusters, k=k, asked=method))
+    return Question("assign", parameters, answer, effort_of=partial(effort_of_clusters, k=k, asked=method))
+
+
+def _points(given: Sequence[Sequence[Value]], attributes: tuple[Ordered, ...]) -> Floats:
+    """The analyst's points in the attributes' own units, one per row."""
+    if any(len(point) != len(attributes) for point in given):
+        names = ", ".join(attribute.name for attribute in attributes)
+        raise InvalidQuery(f"Each point has one value for each attribute that is no category: {names}.")
+    columns = [[_value(attribute, point[x]) for point in given] for x, attribute in enumerate(attributes)]
+    return np.array(columns, dtype=np.float64).T.reshape(-1, len(attributes))
+
+
+def _value(attribute: Ordered, value: Value) -> float:
+    """A value as JSON has it, in the attribute's own unit."""
+    if isinstance(value, str):
+        return attribute.value_of(value)
+    if isinstance(attribute, Date | Datetime):
+        raise InvalidQuery(f"A value of {attribute.name} is a text: its kind is {attribute.kind}.")
+    return value

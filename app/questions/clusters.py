@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from app.questions.encoding import interval_reply
-from app.questions.question import Common, Prepared, Question, question
+from app.questions.encoding import interval_reply, value_interval_reply
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
 from core.checkpoint import Checkpoint
 from core.clustering.methods import Method
-from core.queries.clusters import Cluster, find_clusters
+from core.domain.attribute import Ordered
+from core.queries.clusters import Cluster, Clusters, find_clusters
 from core.queries.effort import effort_of_clusters
+from core.queries.estimates import half_cell
 from rugnik import wire
+from rugnik.wire.common import Value
 from rugnik.wire.limits import Doc, Level, Seed
 
 
@@ -27,17 +31,19 @@ def clusters(
     """Cluster the synopsis: centres in the attributes' own units, with what noise leaves certain about each."""
 
     def answer(prepared: Prepared, checkpoint: Checkpoint, common: Common) -> wire.Clusters:
-        synopsis = prepared.synopsis
-        result = find_clusters(synopsis, k, level=level, seed=seed, method=method, checkpoint=checkpoint)
-        half_a_cell = synopsis.domain.width / synopsis.grid.cells_per_axis / 2
+        histogram = prepared.histogram
+        result = find_clusters(histogram, k, level=level, seed=seed, method=method, checkpoint=checkpoint)
+        attributes = histogram.domain.ordered
         return wire.Clusters(
             **common,
-            attributes=synopsis.domain.names,
-            centers=tuple(cluster.centre for cluster in result.clusters),
+            attributes=tuple(attribute.name for attribute in attributes),
+            centers=centres_reply(attributes, result),
             sizes=tuple(cluster.size for cluster in result.clusters),
-            uncertainty=tuple(_uncertainty(cluster) for cluster in result.clusters),
+            uncertainty=tuple(_uncertainty(attributes, cluster) for cluster in result.clusters),
             merges=tuple(wire.Merge(clusters=merge.clusters, probability=merge.probability) for merge in result.merges),
-            discretisation=wire.CentreShift(center=tuple(half_a_cell.tolist())),
+            discretisation=wire.CentreShift(
+                center=tuple(half_cell(histogram, x) for x in histogram.domain.ordered_axes)
+            ),
             inertia=result.inertia,
             stability=result.stability,
             method=result.choice.method.value,
@@ -46,13 +52,28 @@ def clusters(
         )
 
     parameters = {"k": k, "level": level, "seed": seed, "method": method.value}
-    return Question("clusters", parameters, answer, effort=partial(effort_of_clusters, k=k, asked=method), costly=True)
+    return Question(
+        "clusters", parameters, answer, effort_of=partial(effort_of_clusters, k=k, asked=method), costly=True
+    )
 
 
-def _uncertainty(cluster: Cluster) -> wire.ClusterUncertainty:
+def centres_reply(attributes: tuple[Ordered, ...], result: Clusters) -> tuple[tuple[Value, ...], ...]:
+    """The centres as values of their attributes."""
+    return tuple(_shown(attributes, cluster.centre) for cluster in result.clusters)
+
+
+def _shown(attributes: tuple[Ordered, ...], centre: tuple[float, ...]) -> tuple[Value, ...]:
+    return tuple(attribute.shown(value) for attribute, value in zip(attributes, centre, strict=True))
+
+
+def _uncertainty(attributes: tuple[Ordered, ...], cluster: Cluster) -> wire.ClusterUncertainty:
+    center, region = (
+        tuple(value_interval_reply(*pair) for pair in zip(attributes, intervals, strict=True))
+        for intervals in (cluster.centre_intervals, cluster.region)
+    )
     return wire.ClusterUncertainty(
-        center=tuple(interval_reply(interval) for interval in cluster.centre_intervals),
-        region=tuple(interval_reply(interval) for interval in cluster.region),
+        center=center,
+        region=region,
         size=interval_reply(cluster.size_interval),
         noise_probability=cluster.noise_probability,
     )

@@ -7,29 +7,30 @@ from typing import Annotated
 
 from app.questions.boxes import parse_box
 from app.questions.encoding import ends_reply
-from app.questions.question import Common, Prepared, Question, question
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
 from core.checkpoint import Checkpoint
 from core.queries.boxes import Box
 from core.queries.effort import effort_of_boxes
-from core.queries.marginal import edges_of
-from core.queries.range_count import RangeCounts, count_boxes
+from core.queries.range_count import count_boxes
+from core.queries.slices import part_of
 from rugnik import wire
-from rugnik.wire.count import WHERE, Where
 from rugnik.wire.limits import Doc, Level
+from rugnik.wire.where import PART, Where
 
 
-@question(wire.Count)
+@question(wire.Count, cuts_cells=True)
 def count(
-    where: Annotated[Where | None, Doc(f"{WHERE} Repeat for more.")] = None,
+    where: Annotated[Where | None, Doc(f"Count a part of the rows only: {PART} Repeat for more.")] = None,
     level: Level = 0.95,
     snap: Annotated[
         bool, Doc("Move both ends of each range to the nearest cell edge, so that no cell is cut.")
     ] = False,
 ) -> Question:
     """Count the rows in a box: a raw sum, with the interval of its whole error and the parts of that error."""
-    box = parse_box(where or [])
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Count:
+        box = parse_box(where or (), prepared.synopsis.domain)
         counted = count_boxes(prepared.table, (box,), level=level, simultaneous=False, snap=snap)
         return wire.Count(
             **common,
@@ -39,20 +40,15 @@ def count(
                 low=float(counted.noise_low[0]), high=float(counted.noise_high[0]), sd=float(counted.noise_sd[0])
             ),
             discretisation=ends_reply((float(counted.without_cut[0]), float(counted.with_cut[0]))),
-            snapped=_snapped(prepared, box, counted) if snap else None,
+            snapped=_snapped(prepared, box) if snap else None,
         )
 
     parameters = {"where": sorted(where or []), "level": level} | ({"snap": True} if snap else {})
-    return Question("count", parameters, answer, effort=partial(effort_of_boxes, boxes=1))
+    return Question("count", parameters, answer, effort_of=partial(effort_of_boxes, boxes=1))
 
 
-def _snapped(prepared: Prepared, box: Box, counted: RangeCounts) -> dict[str, wire.Ends]:
-    """The edges that the ranges of a box were moved to, in the attributes' own units."""
-    synopsis, restricted = prepared.synopsis, {part.attribute for part in box}
-    moved = {}
-    for x, attribute in enumerate(synopsis.domain.attributes):
-        if attribute.name in restricted:
-            edges = edges_of(attribute, synopsis.grid.cells_per_axis)
-            low, high = int(counted.edges.low[0, x]), int(counted.edges.high[0, x])
-            moved[attribute.name] = ends_reply((float(edges[low]), float(edges[high])))
-    return moved
+def _snapped(prepared: Prepared, box: Box) -> dict[str, wire.ValueEnds]:
+    """The ends that the ranges of a box were moved to, as ranges of their attributes are written."""
+    part = part_of(prepared.synopsis, box)
+    bounds = {each.name: each.declaration() for each in part.domain.ordered if each.name in part.where}
+    return {name: wire.ValueEnds(low=ends["lower"], high=ends["upper"]) for name, ends in bounds.items()}

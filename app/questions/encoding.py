@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import orjson
 
-from core.domain.attribute import Attribute
+from core.domain.attribute import Attribute, Ordered
+from core.domain.axis import Axis
+from core.domain.category import Category
 from core.domain.grid import Grid
 from core.intervals.levels import Interval
 from core.queries.estimates import Estimate
@@ -50,6 +53,24 @@ def grid_reply(grid: Grid) -> wire.Grid:
     )
 
 
-def axis_reply(attribute: Attribute, edges: Any) -> wire.Axis:
-    """From an attribute and the array of its cell edges."""
-    return wire.Axis(name=attribute.name, edges=listed(edges))
+def axis_reply(attribute: Attribute, axis: Axis, summed: int = 1) -> wire.Axis:
+    """From an attribute and its axis; so many neighbouring cells of values are one, the last one maybe fewer."""
+    if isinstance(attribute, Category):
+        return wire.Axis(name=attribute.name, kind=attribute.kind, edges=(), labels=attribute.labels)
+    assert isinstance(attribute, Ordered)  # noqa: S101 - for the type checker
+    edges = attribute.edge_values(axis)
+    kept = edges if summed == 1 else np.append(edges[:-1:summed], edges[-1])
+    written = listed(attribute.written(kept))
+    return wire.Axis(name=attribute.name, kind=attribute.kind, edges=written, missing=axis.keeps_missing)
+
+
+def value_interval_reply(attribute: Ordered, interval: Interval) -> wire.ValueInterval:
+    """From an interval in an attribute's own unit; where that rounds, outwards."""
+    low, high = attribute.shown(interval.low, up=False), attribute.shown(interval.high, up=True)
+    return wire.ValueInterval(level=interval.level, low=low, high=high)
+
+
+def value_estimate_reply(attribute: Ordered, estimate: Estimate) -> wire.ValueEstimate:
+    """From an estimate in an attribute's own unit."""
+    value = None if estimate.value is None else attribute.shown(estimate.value)
+    return wire.ValueEstimate(value=value, interval=value_interval_reply(attribute, estimate.interval))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from io import BytesIO
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,13 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from app.questions.columns import Mask, arrow_column, cell_columns
 from app.questions.spreadsheets import as_text
-from core.synopsis import Synopsis
+from core.domain.attribute import Attribute, Ordered
+from core.domain.number import Number
+from core.noisy_histogram import NoisyHistogram
 
+Block = Sequence[tuple[NDArray[Any], Mask]]  # a column for each attribute: values, and where they are missing
 _CELLS_AT_ONCE = 2**16
 
 
@@ -42,41 +47,40 @@ _MEDIA_TYPES = {
 }
 
 
-def cells(synopsis: Synopsis) -> Iterator[pa.RecordBatch]:
-    """Every cell, or every listed one, with its box in the attributes' own units and its noisy count."""
-    grid, domain = synopsis.grid, synopsis.domain
-    edges = [attribute.edges(axis) for attribute, axis in zip(domain.attributes, grid.axes, strict=True)]
-    for start in range(0, len(synopsis.counts), _CELLS_AT_ONCE):
-        counts = synopsis.counts[start : start + _CELLS_AT_ONCE]
-        numbers = synopsis.cells.numbers_at(np.arange(start, start + len(counts)))
-        places = grid.places(numbers).T
-        ends = [edge[place + step] for edge, place in zip(edges, places, strict=True) for step in (0, 1)]
-        columns = [*(pa.array(end) for end in ends), pa.array(counts)]
-        yield pa.RecordBatch.from_arrays(columns, schema=cell_schema(synopsis))
+def cells(histogram: NoisyHistogram, form: Format, about: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    """Every cell, or every listed one, with its box in the attributes' own types and its noisy count.
+
+    What is said `about` them goes with the file where its form has room for it. There is always a batch, if need be an
+    empty one.
+    """
+    grid, attributes = histogram.grid, histogram.domain.attributes
+    metadata = {**about, **{name: str(value) for name, value in histogram.cells.header().items()}}
+    for start in range(0, max(1, len(histogram.counts)), _CELLS_AT_ONCE):
+        counts = histogram.counts[start : start + _CELLS_AT_ONCE]
+        numbers = histogram.cells.numbers_at(np.arange(start, start + len(counts)))
+        columns: dict[str, pa.Array] = {}
+        for attribute, axis, places in zip(attributes, grid.axes, grid.places(numbers).T, strict=True):
+            columns |= cell_columns(attribute, axis, places, csv=form is Format.CSV)
+        yield _batch([*columns.items(), ("count", pa.array(counts))], metadata)
 
 
-def cell_schema(synopsis: Synopsis) -> pa.Schema:
-    """The columns of `cells`; the digest goes with the file where the form has room for it."""
-    ends = [(f"{name}_{end}", pa.float64()) for name in synopsis.domain.names for end in ("lower", "upper")]
-    about_cells = {name: str(value) for name, value in synopsis.cells.header().items()}
-    metadata = {"synopsis_digest": synopsis.digest, **about_cells}
-    return pa.schema([*ends, ("count", pa.int64())], metadata=metadata)
-
-
-def row_schema(names: tuple[str, ...]) -> pa.Schema:
-    """The columns of `rows`."""
-    return pa.schema([(name, pa.float64()) for name in names])
-
-
-def rows(blocks: Iterable[NDArray[np.float64]], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+def rows(blocks: Iterable[Block], attributes: Sequence[Attribute], form: Format) -> Iterator[pa.RecordBatch]:
     """Blocks of rows as record batches."""
     for block in blocks:
-        columns = [pa.array(np.ascontiguousarray(column)) for column in block.T]
-        yield pa.RecordBatch.from_arrays(columns, schema=row_schema(names))
+        columns = [
+            (attribute.name, arrow_column(attribute, *column, csv=form is Format.CSV))
+            for attribute, column in zip(attributes, block, strict=True)
+        ]
+        yield _batch(columns, None)
 
 
-def written(batches: Iterator[pa.RecordBatch], schema: pa.Schema, form: Format) -> Generator[bytes, None, None]:
-    """The bytes of a CSV, Parquet or Arrow file, a piece for each batch."""
+def _batch(columns: Sequence[tuple[str, pa.Array]], metadata: Mapping[str, str] | None) -> pa.RecordBatch:
+    schema = pa.schema([(name, column.type) for name, column in columns], metadata=metadata)
+    return pa.RecordBatch.from_arrays([column for _, column in columns], schema=schema)
+
+
+def written(batches: Iterator[pa.RecordBatch], form: Format) -> Generator[bytes, None, None]:
+    """The bytes of a CSV, Parquet or Arrow file, a piece for each batch; there is one batch at least."""
     sink = BytesIO()
 
     def drained() -> bytes:
@@ -85,12 +89,13 @@ def written(batches: Iterator[pa.RecordBatch], schema: pa.Schema, form: Format) 
         sink.truncate()
         return piece
 
+    first = next(batches)
+    schema = first.schema
     if form is Format.CSV:  # attribute names are free text, and people open such a file in a spreadsheet
         schema = pa.schema([field.with_name(as_text(field.name)) for field in schema])
-        batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in batches)
     with _writer(_Forward(sink), schema, form) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
+        for batch in chain((first,), batches):
+            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
             yield drained()
     yield drained()
 
@@ -144,12 +149,29 @@ def _writer(sink: _Forward, schema: pa.Schema, form: Format) -> Any:
             return pa.ipc.new_stream(target, schema)
 
 
-def json_rows(blocks: Iterable[NDArray[np.float64]], empty: bytes) -> Generator[bytes, None, None]:
+def json_rows(blocks: Iterable[Block], attributes: Sequence[Attribute], empty: bytes) -> Generator[bytes, None, None]:
     """A JSON object in pieces: `empty` is it without rows, and its last field is an empty list for them."""
     yield empty.removesuffix(b"]}")
     first = True
     for block in blocks:
-        inner = orjson.dumps(np.ascontiguousarray(block), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
+        inner = orjson.dumps(_json_block(block, attributes), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
         yield inner if first else b"," + inner
         first = False
     yield b"]}"
+
+
+def _json_block(block: Block, attributes: Sequence[Attribute]) -> Any:
+    """An array where all are numbers, which is written without a Python object per number; else a list of rows."""
+    if all(isinstance(attribute, Number) for attribute in attributes) and not any(
+        mask is not None for _, mask in block
+    ):
+        return np.stack([values for values, _ in block], axis=1)
+    columns = []
+    for attribute, (values, missing) in zip(attributes, block, strict=True):
+        written = attribute.written(values) if isinstance(attribute, Ordered) else values
+        listed = written if isinstance(written, list) else written.tolist()
+        absent = [] if missing is None else np.flatnonzero(missing).tolist()
+        for place in absent:
+            listed[place] = None
+        columns.append(listed)
+    return list(zip(*columns, strict=True))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from app.questions.encoding import axis_reply, listed
-from app.questions.question import Common, Prepared, Question, question
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
 from core.arrays import Floats
 from core.checkpoint import Checkpoint
 from core.queries.denoise import CountsKind
@@ -27,16 +28,17 @@ def get_marginal(
     names = tuple(attributes.split(","))
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Marginal:
-        histogram = marginal(prepared.synopsis, names, level=level, counts=counts, cells=cells)
-        bounds = _bounds(histogram)
+        histogram = marginal(prepared.histogram, names, level=level, counts=counts, cells=cells)
+        sizes, bounds = histogram.grouping.sizes, _bounds(histogram)
+        axes = zip(histogram.domain.attributes, histogram.grid.axes, sizes, strict=True)
         return wire.Marginal(
             **common,
-            attributes=tuple(axis_reply(each, histogram.edges(each)) for each in histogram.domain.attributes),
+            attributes=tuple(axis_reply(*axis) for axis in axes),
             counts=listed(_shaped(histogram, histogram.counts)),
             noise_sd=histogram.noise_sd,
             reach=None if bounds else _reach(histogram),
             bounds=bounds,
-            cells_summed=None if cells is None else histogram.group,
+            cells_summed=None if cells is None else sizes if len(set(sizes)) > 1 else sizes[0],
         )
 
     parameters = {"attributes": list(names), "level": level, "counts": counts.value}
@@ -61,4 +63,4 @@ def _bounds(histogram: Marginal) -> wire.Bounds | None:
 
 def _shaped(histogram: Marginal, values: Floats) -> Floats:
     """A value per cell as an array with a dimension for each attribute."""
-    return values.reshape((histogram.cells_per_axis,) * histogram.grid.dimensions)
+    return values.reshape(histogram.shape)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.questions.encoding import estimate_reply
-from app.questions.question import Common, Prepared, Question, question
+from app.questions.encoding import estimate_reply, value_estimate_reply
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
 from core.checkpoint import Checkpoint
 from core.queries import moments as core_moments
 from core.queries.effort import effort_of_moments
@@ -16,14 +17,15 @@ def moments(level: Level = 0.95) -> Question:
     """Size, means, variances, covariances and correlations, with intervals."""
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Moments:
-        computed = core_moments.moments(prepared.synopsis, level=level)
+        computed = core_moments.moments(prepared.histogram, level=level)
+        ordered = {attribute.name: attribute for attribute in prepared.histogram.domain.ordered}
         return wire.Moments(
             **common,
             size=estimate_reply(computed.size),
             attributes=tuple(
                 wire.AttributeMoments(
                     name=each.name,
-                    mean=estimate_reply(each.mean),
+                    mean=value_estimate_reply(ordered[each.name], each.mean),
                     variance=estimate_reply(each.variance),
                     discretisation=wire.Shift(mean=each.discretisation, sd=each.discretisation),
                 )
@@ -39,4 +41,4 @@ def moments(level: Level = 0.95) -> Question:
             ),
         )
 
-    return Question("moments", {"level": level}, answer, effort=effort_of_moments)
+    return Question("moments", {"level": level}, answer, effort_of=effort_of_moments)

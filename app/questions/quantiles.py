@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from app.questions.encoding import ends_reply, interval_reply
-from app.questions.question import Common, Prepared, Question, question
+from app.questions.encoding import value_interval_reply
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
 from core.checkpoint import Checkpoint
+from core.domain.attribute import Ordered
 from core.queries.effort import effort_of_cells
 from core.queries.quantile import Quantile, quantile
 from rugnik import wire
@@ -23,17 +25,20 @@ def quantiles(
     """Quantiles of one attribute, with intervals."""
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Quantiles:
-        computed = (quantile(prepared.synopsis, attribute, share, level=level) for share in q)
-        return wire.Quantiles(**common, quantiles=tuple(_reply(each) for each in computed))
+        histogram = prepared.histogram
+        computed = [quantile(histogram, attribute, share, level=level) for share in q]
+        (kind,) = (each for each in histogram.domain.ordered if each.name == attribute)
+        return wire.Quantiles(**common, quantiles=tuple(_reply(kind, each) for each in computed))
 
     parameters = {"attribute": attribute, "q": list(q), "level": level}
-    return Question("quantiles", parameters, answer, effort=partial(effort_of_cells, passes=len(q)))
+    return Question("quantiles", parameters, answer, effort_of=partial(effort_of_cells, passes=len(q)))
 
 
-def _reply(computed: Quantile) -> wire.Quantile:
+def _reply(attribute: Ordered, computed: Quantile) -> wire.Quantile:
+    low, high = computed.cell
     return wire.Quantile(
         q=computed.q,
-        value=computed.value,
-        interval=interval_reply(computed.interval),
-        discretisation=ends_reply(computed.cell),
+        value=attribute.shown(computed.value),
+        interval=value_interval_reply(attribute, computed.interval),
+        discretisation=wire.ValueEnds(low=attribute.shown(low, up=False), high=attribute.shown(high, up=True)),
     )

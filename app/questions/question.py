@@ -2,55 +2,31 @@
 
 A new question is one file here: a function with the decorator `question`, whose parameters are those of the HTTP
 request and whose docstring describes it. `app.http.routes.answers` makes a route of it; `registered()` finds it.
+
+Every question can be asked about a part of the rows (`where`), and every one that is a GET for each value of a category
+(`group_by`). The registry adds both: a question's own function need not know of them. It works on
+`prepared.histogram`, which is the part that was asked about.
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
 from typing import Any, get_type_hints
 
-import numpy as np
-from numpy.typing import NDArray
-
 import app.questions
+from app.questions.prepared import Prepared
 from core.canonical import canonical_json
 from core.checkpoint import Checkpoint
+from core.noisy_histogram import NoisyHistogram
 from core.queries.effort import Effort, effort_of_cells
-from core.queries.range_count import RangeTable, range_table
-from core.queries.synthetic import cumulative_weights
-from core.synopsis import Synopsis
 from rugnik import wire
 
 # Raise it with any change that can change a byte of an answer.
-ANSWERS_VERSION = 8
-
-
-class Prepared:
-    """A synopsis in memory, with tables that are computed from it when first needed."""
-
-    def __init__(self, synopsis: Synopsis) -> None:
-        self.synopsis = synopsis
-        self.digest = synopsis.digest
-
-    @cached_property
-    def table(self) -> RangeTable:
-        """What range counts are read from."""
-        return range_table(self.synopsis)
-
-    @cached_property
-    def cumulative(self) -> NDArray[np.float64]:
-        """What synthetic rows are drawn from; once for all streams."""
-        return cumulative_weights(self.synopsis)
-
-    @property
-    def weight(self) -> int:
-        """Bytes that it may hold: counts, range table and cumulative weights."""
-        return self.synopsis.cells.memory_bytes
+ANSWERS_VERSION = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +46,32 @@ Answerer = Callable[[Prepared, Checkpoint, Common], wire.Answer]
 class Question:
     """A question by name and parameters, how to answer it, and the effort that takes.
 
-    A long computation calls the checkpoint between its steps. Costly answers are kept in the database as well.
+    A long computation calls the checkpoint between its steps. Costly answers are kept in the database as well. `where`
+    names the part of the rows that it is about; the answerer is given that part.
     """
 
     name: str
     parameters: Mapping[str, Any]
     answerer: Answerer
-    effort: Callable[[Synopsis], Effort] = effort_of_cells
+    effort_of: Callable[[NoisyHistogram], Effort] = effort_of_cells
     costly: bool = False
+    where: tuple[str, ...] = ()
+
+    def about(self, where: Sequence[str] | None) -> Question:
+        """The same question about a part of the rows. The order in which its texts are given does not matter."""
+        if not where:
+            return self
+        parts = tuple(sorted(set(where)))
+        return replace(self, where=parts, parameters={**self.parameters, "where": list(parts)})
+
+    def effort(self, prepared: Prepared) -> Effort:
+        """Its estimated effort. InvalidQuery where there is no such part."""
+        return self.effort_of(prepared.part(self.where).histogram)
 
     def answer(self, prepared: Prepared, checkpoint: Checkpoint) -> wire.Answer:
         """The answer, computed now."""
-        return self.answerer(prepared, checkpoint, self.common(prepared))
+        part = prepared.part(self.where)
+        return self.answerer(part, checkpoint, self.common(part))
 
     def common(self, prepared: Prepared) -> Common:
         """The fields that every answer begins with."""
@@ -91,6 +81,7 @@ class Question:
             "epsilon_spent": "0",
             "question": self.name,
             "parameters": self.parameters,
+            "slice": prepared.slice,
         }
 
     def key(self, published: Published) -> str:
@@ -101,25 +92,42 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A question that can be asked: the function that takes its parameters, and the type of its answer."""
+    """A question that can be asked: the function that takes its parameters, and the type of its answer.
+
+    `cuts_cells`: it has a parameter `where` of its own, whose ranges may cut cells, and is asked of the whole synopsis.
+    """
 
     ask: Callable[..., Question]
     answer: type[wire.Answer]
+    cuts_cells: bool = False
 
     @property
     def takes_body(self) -> bool:
         """Whether it is asked with a body: its function then has that as its one parameter."""
         return any(isinstance(kind, type) and issubclass(kind, wire.Body) for kind in get_type_hints(self.ask).values())
 
+    @property
+    def has_level(self) -> bool:
+        """Whether it has intervals at a level."""
+        return "level" in get_type_hints(self.ask)
+
+    def question(self, own: Mapping[str, Any], where: Sequence[str] | None = None) -> Question:
+        """The question with these parameters of its own, about a part of the rows."""
+        if self.cuts_cells:
+            return self.ask(**own) if self.takes_body else self.ask(**own, where=where)
+        return self.ask(**own).about(own["body"].where if self.takes_body else where)
+
 
 _REGISTRY: dict[str, Registered] = {}
 
 
-def question(answer: type[wire.Answer]) -> Callable[[Callable[..., Question]], Callable[..., Question]]:
+def question(
+    answer: type[wire.Answer], *, cuts_cells: bool = False
+) -> Callable[[Callable[..., Question]], Callable[..., Question]]:
     """Register a function as the question whose answer has this type."""
 
     def register(ask: Callable[..., Question]) -> Callable[..., Question]:
-        _REGISTRY[answer.path] = Registered(ask, answer)
+        _REGISTRY[answer.path] = Registered(ask, answer, cuts_cells)
         return ask
 
     return register

@@ -6,7 +6,8 @@ import re
 from functools import partial
 from typing import Annotated
 
-from app.questions.question import Common, Prepared, Question, question
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
 from core.checkpoint import Checkpoint
 from core.errors import InvalidQuery
 from core.queries import clusters
@@ -27,7 +28,7 @@ def scan(
     ks = _parse(k)
 
     def answer(prepared: Prepared, checkpoint: Checkpoint, common: Common) -> wire.Scan:
-        result = clusters.scan(prepared.synopsis, ks, seed=seed, checkpoint=checkpoint)
+        result = clusters.scan(prepared.histogram, ks, seed=seed, checkpoint=checkpoint)
         return wire.Scan(
             **common,
             scan=tuple(
@@ -37,7 +38,7 @@ def scan(
             method_reason=result.choice.reason,
         )
 
-    return Question("scan", {"k": k, "seed": seed}, answer, effort=partial(effort_of_scan, ks=ks), costly=True)
+    return Question("scan", {"k": k, "seed": seed}, answer, effort_of=partial(effort_of_scan, ks=ks), costly=True)
 
 
 def _parse(text: str) -> range:

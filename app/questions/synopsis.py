@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 
 from app.questions import files
 from app.questions.encoding import axis_reply, grid_reply, listed
 from app.questions.files import Format
-from app.questions.question import Common, Prepared, Question
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question
 from core.checkpoint import Checkpoint
 from core.intervals.levels import alpha_of, alpha_of_each
 from core.mechanisms.discrete_laplace import MECHANISM
-from core.queries.marginal import edges_of
-from core.synopsis import Synopsis
+from core.noisy_histogram import NoisyHistogram
 from rugnik import wire
 
 FORMS = (Format.JSON, Format.CSV, Format.PARQUET, Format.ARROW)
@@ -22,21 +23,21 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
     """The question for a form; only JSON has intervals, so only there the level matters."""
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Synopsis:
-        histogram = prepared.synopsis
-        cells_per_axis = histogram.grid.cells_per_axis
+        synopsis, histogram = prepared.synopsis, prepared.histogram
+        axes = zip(histogram.domain.attributes, histogram.grid.axes, strict=True)
         return wire.Synopsis(
             **common,
-            dataset=histogram.dataset,
+            dataset=synopsis.dataset,
             grid=grid_reply(histogram.grid),
-            attributes=tuple(axis_reply(each, edges_of(each, cells_per_axis)) for each in histogram.domain.attributes),
-            epsilon=str(histogram.epsilon),
-            epsilon_histogram=str(histogram.histogram_epsilon),
+            attributes=tuple(axis_reply(*axis) for axis in axes),
+            epsilon=str(synopsis.epsilon),
+            epsilon_histogram=str(synopsis.histogram_epsilon),
             mechanism=MECHANISM,
             size=histogram.size,
             size_declared=histogram.size_declared,
             clusters=histogram.clusters,
-            rule=histogram.rule.value,
-            out_of_range=histogram.out_of_range.value,
+            rule=synopsis.rule.value,
+            out_of_range=synopsis.out_of_range.value,
             threshold=histogram.threshold,
             cells=listed(histogram.cells.listed),
             counts=listed(histogram.counts),
@@ -47,18 +48,19 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
     return Question("synopsis", {"level": level} if form is Format.JSON else {"format": form.value}, answer)
 
 
-def in_pieces(prepared: Prepared, form: Format) -> Generator[bytes, None, None]:
+def in_pieces(question: Question, prepared: Prepared, form: Format) -> Generator[bytes, None, None]:
     """The bytes of a file in one of the forms other than JSON."""
-    histogram = prepared.synopsis
-    return files.written(files.cells(histogram), files.cell_schema(histogram), form)
+    part = prepared.part(question.where)
+    about = {"synopsis_digest": part.digest} | ({"slice": json.dumps(part.slice)} if part.slice else {})
+    return files.written(files.cells(part.histogram, form, about), form)
 
 
-def _reach(synopsis: Synopsis, level: float) -> wire.Reach:
+def _reach(histogram: NoisyHistogram, level: float) -> wire.Reach:
     """The error of one cell, and of all cells together.
 
     With a threshold, a cell is listed because its noise is high, so that only the error of all cells holds for it.
     """
-    law, cells = synopsis.law, synopsis.grid.cell_count
+    law, cells = histogram.law, histogram.grid.cell_count
     together = law.tail_radius(probability=alpha_of_each(level, cells))
-    each = law.tail_radius(probability=alpha_of(level)) if synopsis.cells.complete else together
+    each = law.tail_radius(probability=alpha_of(level)) if histogram.cells.complete else together
     return wire.Reach(level=level, each=each, all=together)

@@ -136,6 +136,14 @@ class Ordered(Attribute):
     def edges(self, axis: Axis) -> Floats:
         """The edges of its cells in its own unit."""
 
+    def edge_values(self, axis: Axis) -> NDArray[Any]:
+        """The edges of its cells as a table has them: float64, or datetime64 in days or microseconds."""
+        return self.edges(axis)
+
+    def written(self, values: NDArray[Any]) -> Any:
+        """Values from `edge_values` or `sample` as JSON has them: an array of numbers, or a list of texts."""
+        return values
+
     @abstractmethod
     def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
         """A value in each of these cells, from uniform numbers in [0, 1): float64, int64 or datetime64."""

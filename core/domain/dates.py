@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.arrays import Floats
 from core.domain.attribute import Missing, missing_of, refused_end, require_fields, require_name
-from core.domain.axis import Axis
+from core.domain.axis import Axis, RunAxis
 from core.domain.whole import WholeValues
 from core.errors import InvalidDomain
 
@@ -107,6 +107,16 @@ class Date(WholeValues):
     def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
         """Each day of the cell is equally likely."""
         return self.numbers_in(axis, places, uniform).astype("datetime64[D]")
+
+    def edge_values(self, axis: Axis) -> NDArray[Any]:
+        """The first day of each cell, and the day after the last one."""
+        days = self.first + _starts(axis)
+        return np.minimum(days, _LAST_DAY).astype("datetime64[D]")
+
+    def written(self, values: NDArray[Any]) -> list[str]:
+        """Dates YYYY-MM-DD."""
+        texts: list[str] = np.datetime_as_string(values, unit="D").tolist()
+        return texts
 
     def ends(self, lower: float, upper: float) -> tuple[float, float]:
         """From half a day below the first to half a day above the last."""
@@ -196,6 +206,14 @@ class Datetime(WholeValues):
         """Each microsecond of the cell is equally likely."""
         return self.numbers_in(axis, places, uniform).astype("datetime64[us]")
 
+    def edge_values(self, axis: Axis) -> NDArray[Any]:
+        """The first moment of each cell, and the upper bound; in UTC."""
+        return (self.first + _starts(axis)).astype("datetime64[us]")
+
+    def written(self, values: NDArray[Any]) -> list[str]:
+        """RFC 3339 moments in the attribute's zone."""
+        return [_written(_moment(micro, self.zone)) for micro in values.astype(np.int64).tolist()]
+
     def value_of(self, text: str) -> float:
         """An RFC 3339 moment; without an offset it is in the attribute's zone."""
         micro = microsecond_of(text, self.zone)
@@ -241,6 +259,11 @@ def _bound(text: Any) -> datetime:
     if micro is None:
         raise InvalidDomain("A bound of a datetime is no moment of the calendar.")
     return _moment(micro, _zone(matched[1]))
+
+
+def _starts(axis: Axis) -> NDArray[np.int64]:
+    assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
+    return np.array(axis.starts, dtype=np.int64)
 
 
 def _date(day: int) -> date:

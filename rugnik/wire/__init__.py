@@ -10,7 +10,16 @@ from rugnik.wire.assign import AssignBody, Assignment
 from rugnik.wire.base import Body, Reply
 from rugnik.wire.cells import Axis, Reach
 from rugnik.wire.clusters import CentreShift, Clusters, ClusterUncertainty, Merge
-from rugnik.wire.common import Answer, Ends, Estimate, Grid, Interval
+from rugnik.wire.common import (
+    Answer,
+    Ends,
+    Estimate,
+    Grid,
+    Interval,
+    ValueEnds,
+    ValueEstimate,
+    ValueInterval,
+)
 from rugnik.wire.count import Count, CountNoise
 from rugnik.wire.counts import Counts, CountsBody, ManyEnds, ManyNoises
 from rugnik.wire.datasets import (
@@ -26,6 +35,7 @@ from rugnik.wire.datasets import (
     Unit,
     UnitBody,
 )
+from rugnik.wire.groups import Group, Grouped
 from rugnik.wire.health import Health
 from rugnik.wire.keys import Key, KeyBody, KeyList, NewKey
 from rugnik.wire.ledger import Head, LedgerEntry, LedgerPage, Verification, VerificationStep
@@ -79,6 +89,8 @@ __all__ = [
     "EstimateBody",
     "GrantBody",
     "Grid",
+    "Group",
+    "Grouped",
     "Head",
     "Health",
     "Ingest",
@@ -120,6 +132,9 @@ __all__ = [
     "TermsBody",
     "Unit",
     "UnitBody",
+    "ValueEnds",
+    "ValueEstimate",
+    "ValueInterval",
     "Verification",
     "VerificationStep",
 ]

@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from rugnik.wire.base import Body
-from rugnik.wire.common import Answer
-from rugnik.wire.limits import MAX_POINTS, Finite, Limits, Method
+from rugnik.wire.common import Answer, Value
+from rugnik.wire.limits import MAX_POINTS, Doc, Finite, Limits, Method
+from rugnik.wire.where import SLICE, Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignBody(Body):
-    """The analyst's own points, each with one number per attribute of the release."""
+    """The analyst's own points, each with a value for every attribute that is no category.
 
-    points: Annotated[list[list[Finite]], Limits(max_length=MAX_POINTS)]
+    Values are numbers; those of dates and datetimes are texts, as in `where`.
+    """
+
+    points: Annotated[list[list[Finite | str]], Limits(max_length=MAX_POINTS)]
     k: Annotated[int, Limits(ge=1)]
     seed: Annotated[int, Limits(ge=0, lt=2**63)] = 0
     method: Method = "posterior"
+    where: Annotated[Where | None, Doc(SLICE)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +32,6 @@ class Assignment(Answer):
     path: ClassVar[str] = "clusters/assign"
 
     labels: tuple[int, ...]
-    centers: tuple[tuple[float, ...], ...]
+    centers: tuple[tuple[Value, ...], ...]
     method: Method
     method_reason: str

@@ -104,10 +104,24 @@ def _convert(kind: Any, value: Any) -> Any:
     return value
 
 
-def frame(columns: Mapping[str, Any]) -> Any:
-    """A pandas DataFrame of named columns."""
+def frame(columns: Mapping[str, Any], kinds: Mapping[str, str] | None = None) -> Any:
+    """A pandas DataFrame of named columns; `kinds` has the kind of attribute of those that hold its values.
+
+    Dates and datetimes become datetime64, whole numbers with gaps become Int64. Everything else is left to pandas.
+    """
     try:
         import pandas as pd  # noqa: PLC0415 - the client works without it
     except ImportError:
         raise MissingLibrary("to_pandas() needs pandas: pip install pandas. Everything is also in .raw.") from None
-    return pd.DataFrame(dict(columns))
+    typed = dict(columns)
+    for name, kind in (kinds or {}).items():
+        if kind in ("date", "datetime"):
+            typed[name] = pd.to_datetime(list(typed[name]), format="ISO8601")
+        elif kind == "integer" and None in typed[name]:
+            typed[name] = pd.array(list(typed[name]), dtype="Int64")
+    return pd.DataFrame(typed)
+
+
+def kinds_of(columns: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of values that are texts: dates or datetimes, since no other value that is computed is a text."""
+    return {name: "datetime" for name, values in columns.items() if any(isinstance(value, str) for value in values)}

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 from rugnik.wire.base import Reply, frame
+from rugnik.wire.common import Value
+from rugnik.wire.limits import AttributeKind
 
-Box = tuple[float, ...]  # lower and upper end on each axis, in turn
+# For each axis in turn: lower and upper end, both None for the cell of missing values; of a category its label.
+Box = tuple[Value | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis(Reply):
-    """The cell edges of an attribute."""
+    """The cells of an attribute, in order.
+
+    Cell j of an ordered attribute reaches from edges[j] to edges[j + 1]. Edges of an integer lie between two whole
+    numbers. A date cell holds the days from edges[j] to the one before edges[j + 1]. With `missing` there is one cell
+    more, the last one: rows without a value. A category has no edges; `labels` names its cells.
+    """
 
     name: str
-    edges: tuple[float, ...]
+    kind: AttributeKind = "number"
+    edges: tuple[Value, ...]
+    labels: tuple[str, ...] = ()
+    missing: bool = False
+
+    @property
+    def cells(self) -> int:
+        """How many cells it has."""
+        return len(self.labels) if self.kind == "category" else len(self.edges) - 1 + self.missing
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of what `side` returns, in a table."""
+        return (self.name,) if self.kind == "category" else (f"{self.name}_lower", f"{self.name}_upper")
+
+    def side(self, place: int) -> Box:
+        """The ends of a cell, or its label."""
+        if self.kind == "category":
+            return (self.labels[place],)
+        return (None, None) if place == len(self.edges) - 1 else tuple(self.edges[place : place + 2])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,25 +58,27 @@ class Reach(Reply):
 
 def boxes_of(axes: tuple[Axis, ...]) -> Iterator[Box]:
     """The box of every cell, the last axis fastest."""
-    for sides in product(*(list(pairwise(axis.edges)) for axis in axes)):
+    for sides in product(*([axis.side(place) for place in range(axis.cells)] for axis in axes)):
         yield tuple(end for side in sides for end in side)
 
 
 def box_of(axes: tuple[Axis, ...], number: int) -> Box:
     """The box of one cell, by its number."""
-    ends: list[float] = []
+    ends: list[Value | None] = []
     for axis in reversed(axes):
-        number, place = divmod(number, len(axis.edges) - 1)
-        ends[:0] = axis.edges[place : place + 2]
+        number, place = divmod(number, axis.cells)
+        ends[:0] = axis.side(place)
     return tuple(ends)
 
 
 def cell_frame(axes: tuple[Axis, ...], boxes: Iterable[Box], **columns: Iterable[Any]) -> Any:
     """A pandas DataFrame with a row for each cell: its box, then the columns given."""
-    names = [f"{axis.name}_{end}" for axis in axes for end in ("lower", "upper")]
+    names = [(name, axis.kind) for axis in axes for name in axis.columns]
     listed = list(boxes)
-    ends = {name: [box[x] for box in listed] for x, name in enumerate(names)}
-    return frame({**ends, **{name: list(values) for name, values in columns.items()}})
+    ends = {name: [box[x] for box in listed] for x, (name, _) in enumerate(names)}
+    # The edges of integers lie between two of them: they are numbers like any other.
+    kinds = {name: kind for name, kind in names if kind != "integer"}
+    return frame({**ends, **{name: list(values) for name, values in columns.items()}}, kinds)
 
 
 def flat(nested: Any) -> Iterator[Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rugnik.wire.base import Reply, frame
-from rugnik.wire.common import Answer, Interval
+from rugnik.wire.base import Reply, frame, kinds_of
+from rugnik.wire.common import Answer, Interval, Value, ValueInterval
 from rugnik.wire.limits import Method
 
 
@@ -22,8 +22,8 @@ class ClusterUncertainty(Reply):
     for methods without a model of the counts.
     """
 
-    center: tuple[Interval, ...]
-    region: tuple[Interval, ...]
+    center: tuple[ValueInterval, ...]
+    region: tuple[ValueInterval, ...]
     size: Interval
     noise_probability: float | None
 
@@ -38,19 +38,22 @@ class Merge(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CentreShift(Reply):
-    """How far the grid can move a centre, for each attribute."""
+    """How far the grid can move a centre, for each attribute: of a date in days, of a datetime in seconds."""
 
     center: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clusters(Answer):
-    """k clusters, the largest first, in the attributes' own units; `inertia` in [-1, 1]^d."""
+    """k clusters, the largest first, in the attributes' own units; `inertia` in [-1, 1]^d.
+
+    `attributes` are all but the categories, which have no distances. Rows without a value for one of them are left out.
+    """
 
     path: ClassVar[str] = "clusters"
 
     attributes: tuple[str, ...]
-    centers: tuple[tuple[float, ...], ...]
+    centers: tuple[tuple[Value, ...], ...]
     sizes: tuple[float, ...]
     uncertainty: tuple[ClusterUncertainty, ...]
     merges: tuple[Merge, ...]
@@ -75,4 +78,4 @@ class Clusters(Answer):
             columns[f"{name}_high"] = [cluster.center[x].high for cluster in certain]
         if any(cluster.noise_probability is not None for cluster in certain):
             columns["noise_probability"] = [cluster.noise_probability for cluster in certain]
-        return frame(columns)
+        return frame(columns, kinds_of(columns))

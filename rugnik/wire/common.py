@@ -9,6 +9,9 @@ from typing import Annotated, Any, ClassVar
 from rugnik.wire.base import Reply
 from rugnik.wire.limits import Doc
 
+# A value of an attribute: a number, or the text of a date (YYYY-MM-DD) or a datetime (RFC 3339).
+Value = float | str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Reply):
@@ -21,6 +24,10 @@ class Answer(Reply):
     epsilon_spent: str
     question: str
     parameters: Mapping[str, Any]
+    slice: Annotated[
+        Mapping[str, str] | None,
+        Doc("The part of the rows that was asked about, as it was answered: whole cells, by attribute."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +59,31 @@ class Estimate(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ValueInterval(Reply):
+    """An interval for a value of an attribute, or for a mean of values. The ends of a date are rounded outwards."""
+
+    level: float
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueEnds(Reply):
+    """low to high, as values of an attribute."""
+
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueEstimate(Reply):
+    """A mean of values of an attribute with its interval. It is null where there may be no rows to divide by."""
+
+    value: Value | None
+    interval: ValueInterval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid(Reply):
     """A product of axes, one for each attribute."""
 
@@ -59,3 +91,10 @@ class Grid(Reply):
     dimensions: Annotated[int, Doc("The number of axes.")]
     cells: Annotated[int, Doc("The number of all cells.")]
     shape: Annotated[tuple[int, ...], Doc("The number of cells on each axis, in the order of the attributes.")]
+
+    @property
+    def sentence(self) -> str:
+        """The cells of its axes, in words."""
+        if self.cells_per_axis is not None:
+            return f"{self.cells_per_axis} cells on each of {self.dimensions} axes"
+        return f"{' x '.join(map(str, self.shape))} cells"

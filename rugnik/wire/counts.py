@@ -7,15 +7,18 @@ from typing import Annotated, Any, ClassVar
 
 from rugnik.wire.base import Body, Reply, frame
 from rugnik.wire.common import Answer
-from rugnik.wire.count import WHERE, Where
 from rugnik.wire.limits import MAX_BOXES, Doc, Level, Limits
+from rugnik.wire.where import PART, Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsBody(Body):
-    """Many boxes at once, each a list of ranges like those of `where`."""
+    """Many boxes at once, each a list of parts like those of `where`."""
 
-    boxes: Annotated[list[Where], Limits(min_length=1, max_length=MAX_BOXES), Doc(f"Each range: {WHERE}")]
+    boxes: Annotated[list[Where], Limits(min_length=1, max_length=MAX_BOXES), Doc(f"Each part: {PART}")]
+    where: Annotated[
+        Where | None, Doc("A part that all boxes lie in; its ranges may cut cells, like those of boxes.")
+    ] = None
     level: Level = 0.95
     simultaneous: bool = False
 

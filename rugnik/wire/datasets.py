@@ -68,6 +68,13 @@ class Unit(Reply):
         Doc("The most rows that are counted of a person; the noise grows with it. Null for records."),
     ] = None
 
+    @property
+    def sentence(self) -> str:
+        """Whom it protects, in words."""
+        if self.kind == "record":
+            return "records: one row each"
+        return f"persons by the column {self.column}, at most {self.max_rows} rows each"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitBody(Unit, Body):

@@ -33,7 +33,8 @@ class Marginal(Answer):
     """A histogram: nested lists, the last attribute innermost.
 
     The error of a cell is `reach`, the same for all cells. Of a thresholded release it is `bounds`, for each cell.
-    Where `cells` was asked for, `cells_summed` neighbours on each axis are one cell, the last one maybe fewer.
+    Where `cells` was asked for, `cells_summed` neighbours on each axis are one cell, the last one maybe fewer; a list
+    has that number for each attribute, where they differ. Categories and missing values are never summed.
     """
 
     path: ClassVar[str] = "marginal"
@@ -43,7 +44,7 @@ class Marginal(Answer):
     noise_sd: float | None
     reach: Reach | None
     bounds: Bounds | None
-    cells_summed: int | None = None
+    cells_summed: tuple[int, ...] | int | None = None
 
     def cells(self) -> Iterator[tuple[Box, float, float | None, float | None]]:
         """Every cell: its box, its count, and what the true count lies between, for one cell at a time."""

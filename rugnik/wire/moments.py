@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rugnik.wire.base import Reply, frame
-from rugnik.wire.common import Answer, Estimate
+from rugnik.wire.common import Answer, Estimate, ValueEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shift(Reply):
-    """How far the grid can move a mean and a standard deviation."""
+    """How far the grid can move a mean and a standard deviation: of a date in days, of a datetime in seconds."""
 
     mean: float
     sd: float
@@ -20,10 +20,10 @@ class Shift(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeMoments(Reply):
-    """Mean and variance of one attribute."""
+    """Mean and variance of one attribute; the variance of a date is in days^2, of a datetime in seconds^2."""
 
     name: str
-    mean: Estimate
+    mean: ValueEstimate
     variance: Estimate
     discretisation: Shift
 
@@ -41,6 +41,8 @@ class PairMoments(Reply):
 class Moments(Answer):
     """The moments of the gridded rows. `size` combines a bought size with the sum of all cells.
 
+    Categories have no moments. Rows without a value for an attribute count in `size` and not in its moments.
+
     Of a thresholded release, values are those of the listed cells, and intervals allow for all rows. A declared size
     bounds nothing there, so that without a bought one intervals may be as wide as the domain.
     """
@@ -51,7 +53,7 @@ class Moments(Answer):
     attributes: tuple[AttributeMoments, ...]
     pairs: tuple[PairMoments, ...]
 
-    def estimates(self) -> Iterator[tuple[str, str, Estimate]]:
+    def estimates(self) -> Iterator[tuple[str, str, Estimate | ValueEstimate]]:
         """Every moment: its name, the attribute or attributes it is of, and its estimate."""
         yield "size", "", self.size
         for attribute in self.attributes:

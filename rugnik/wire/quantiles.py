@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rugnik.wire.base import Reply, frame
-from rugnik.wire.common import Answer, Ends, Interval
+from rugnik.wire.base import Reply, frame, kinds_of
+from rugnik.wire.common import Answer, Value, ValueEnds, ValueInterval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +14,9 @@ class Quantile(Reply):
     """A quantile; its interval covers noise and cell width, `discretisation` is the cell it lies in."""
 
     q: float
-    value: float
-    interval: Interval
-    discretisation: Ends
+    value: Value
+    interval: ValueInterval
+    discretisation: ValueEnds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +29,10 @@ class Quantiles(Answer):
 
     def to_pandas(self) -> Any:
         """One row per quantile."""
-        return frame(
-            {
-                "q": [quantile.q for quantile in self.quantiles],
-                "value": [quantile.value for quantile in self.quantiles],
-                "low": [quantile.interval.low for quantile in self.quantiles],
-                "high": [quantile.interval.high for quantile in self.quantiles],
-            }
-        )
+        columns = {
+            "q": [quantile.q for quantile in self.quantiles],
+            "value": [quantile.value for quantile in self.quantiles],
+            "low": [quantile.interval.low for quantile in self.quantiles],
+            "high": [quantile.interval.high for quantile in self.quantiles],
+        }
+        return frame(columns, kinds_of(columns))

@@ -48,6 +48,12 @@ class Release(Reply):
         """The attributes that were ordered."""
         return tuple(self.plan.order["attributes"])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that an upload needs: the attributes and, where persons are protected, that of their ids."""
+        person = self.plan.order.get("unit", {}).get("column")
+        return self.attributes if person is None else (*self.attributes, person)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest(Reply):

@@ -17,29 +17,38 @@ from app.http.streaming import Pieces, Stream
 from app.questions import rows as synthetic
 from app.questions import synopsis as histogram
 from app.questions.files import Format
-from app.questions.question import Prepared, Question
+from app.questions.prepared import Prepared
+from app.questions.question import Question
 from core.errors import InvalidQuery
 from rugnik import wire
 from rugnik.wire import limits
+from rugnik.wire.where import SLICE
+from rugnik.wire.where import Where as Parts
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
 
 FormatName = Annotated[str | None, Query(alias="format", max_length=20, description="The form; overrides Accept.")]
 Level = Annotated[float, query(limits.Level)]
 Seed = Annotated[int, query(limits.Seed)]
+Where = Annotated[Parts | None, Query(description=SLICE)]
 
 
 @router.get("/synopsis", responses=documented(wire.Synopsis, files=histogram.FORMS[1:]), response_class=Response)
 async def synopsis(
-    request: Request, caller: Asker, release_id: ReleaseId, form: FormatName = None, level: Level = 0.95
+    request: Request,
+    caller: Asker,
+    release_id: ReleaseId,
+    form: FormatName = None,
+    level: Level = 0.95,
+    where: Where = None,
 ) -> Response:
-    """Take the whole noisy histogram away."""
+    """Take the whole noisy histogram away, or a part of it."""
     chosen = negotiate(request, form, histogram.FORMS)
-    question = histogram.synopsis(level, chosen)
+    question = histogram.synopsis(level, chosen).about(where)
     if chosen is Format.JSON:
         return await answer(request, caller, release_id, question)
     return await _file(
-        request, caller, release_id, question, chosen, lambda prepared: histogram.in_pieces(prepared, chosen)
+        request, caller, release_id, question, chosen, lambda prepared: histogram.in_pieces(question, prepared, chosen)
     )
 
 
@@ -52,13 +61,14 @@ async def rows(
     count: Annotated[int, Query(ge=1, description="How many rows.")] = 1000,
     seed: Seed = 0,
     form: FormatName = None,
+    where: Where = None,
 ) -> Response:
     """Draw synthetic rows from the synopsis: uniform within a cell, from non-negative counts."""
     most = service.settings.max_synthetic_rows
     if count > most:
         raise InvalidQuery(f"At most {most:,} synthetic rows are drawn at once (RUGNIK_MAX_SYNTHETIC_ROWS).")
     chosen = negotiate(request, form, synthetic.FORMS)
-    question = synthetic.rows(count, seed, chosen)
+    question = synthetic.rows(count, seed, chosen).about(where)
     return await _file(
         request, caller, release_id, question, chosen, lambda prepared: synthetic.in_pieces(question, prepared, chosen)
     )
