@@ -68,7 +68,7 @@ def check(
     ingest = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
     names = ["rows_read", "rows_dropped", "rows_clipped", *(["rows_over_limit"] if bounds.unit else [])]
     fields = [(name, getattr(ingest, name)) for name in names]
-    kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in ingest.kept_by_limit]
+    kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in ingest.rows_kept_by]
     if as_json:
         show_json(dict(fields) | ({"limits": kept} if kept else {}))
     else:
