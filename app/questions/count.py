@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from app.questions.boxes import parse_box
+from app.questions.boxes import parse_box, require_where
 from app.questions.encoding import ends_reply
 from app.questions.question import Common, Prepared, Question, question
 from core.checkpoint import Checkpoint
 from core.queries.boxes import Box
 from core.queries.effort import effort_of_boxes
-from core.queries.marginal import edges_of
-from core.queries.range_count import RangeCounts, count_boxes
+from core.queries.range_count import count_boxes
+from core.queries.slices import part_of
 from rugnik import wire
 from rugnik.wire.count import WHERE, Where
 from rugnik.wire.limits import Doc, Level
@@ -27,9 +27,10 @@ def count(
     ] = False,
 ) -> Question:
     """Count the rows in a box: a raw sum, with the interval of its whole error and the parts of that error."""
-    box = parse_box(where or [])
+    require_where(where or [])
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Count:
+        box = parse_box(where or [], prepared.synopsis.domain)
         counted = count_boxes(prepared.table, (box,), level=level, simultaneous=False, snap=snap)
         return wire.Count(
             **common,
@@ -39,20 +40,15 @@ def count(
                 low=float(counted.noise_low[0]), high=float(counted.noise_high[0]), sd=float(counted.noise_sd[0])
             ),
             discretisation=ends_reply((float(counted.without_cut[0]), float(counted.with_cut[0]))),
-            snapped=_snapped(prepared, box, counted) if snap else None,
+            snapped=_snapped(prepared, box) if snap else None,
         )
 
     parameters = {"where": sorted(where or []), "level": level} | ({"snap": True} if snap else {})
     return Question("count", parameters, answer, effort=partial(effort_of_boxes, boxes=1))
 
 
-def _snapped(prepared: Prepared, box: Box, counted: RangeCounts) -> dict[str, wire.Ends]:
+def _snapped(prepared: Prepared, box: Box) -> dict[str, wire.Ends]:
     """The edges that the ranges of a box were moved to, in the attributes' own units."""
-    synopsis, restricted = prepared.synopsis, {part.attribute for part in box}
-    moved = {}
-    for x, attribute in enumerate(synopsis.domain.attributes):
-        if attribute.name in restricted:
-            edges = edges_of(attribute, synopsis.grid.cells_per_axis)
-            low, high = int(counted.edges.low[0, x]), int(counted.edges.high[0, x])
-            moved[attribute.name] = ends_reply((float(edges[low]), float(edges[high])))
-    return moved
+    part = part_of(prepared.synopsis, box)
+    moved = (each for each in part.domain.ordered if each.name in part.where)
+    return {each.name: ends_reply((each.start, each.stop)) for each in moved}

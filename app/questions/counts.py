@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.questions.boxes import parse_box
+from app.questions.boxes import parse_boxes, require_where
 from app.questions.encoding import listed
 from app.questions.question import Common, Prepared, Question, question
 from core.checkpoint import Checkpoint
@@ -16,10 +16,12 @@ from rugnik import wire
 @question(wire.Counts)
 def counts(body: wire.CountsBody) -> Question:
     """Count the rows in up to 10,000 boxes at once, each with the interval of its whole error."""
-    boxes = tuple(parse_box(where) for where in body.boxes)
+    for where in body.boxes:
+        require_where(where)
     level, simultaneous = body.level, body.simultaneous
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Counts:
+        boxes = parse_boxes(body.boxes, prepared.synopsis.domain)
         counted = count_boxes(prepared.table, boxes, level=level, simultaneous=simultaneous)
         return wire.Counts(
             **common,
@@ -32,5 +34,5 @@ def counts(body: wire.CountsBody) -> Question:
             discretisation=wire.ManyEnds(low=listed(counted.without_cut), high=listed(counted.with_cut)),
         )
 
-    parameters = {"boxes": len(boxes), "level": level, "simultaneous": simultaneous}
-    return Question("counts", parameters, answer, effort=partial(effort_of_boxes, boxes=len(boxes)))
+    parameters = {"boxes": len(body.boxes), "level": level, "simultaneous": simultaneous}
+    return Question("counts", parameters, answer, effort=partial(effort_of_boxes, boxes=len(body.boxes)))

@@ -61,4 +61,4 @@ def _bounds(histogram: Marginal) -> wire.Bounds | None:
 
 def _shaped(histogram: Marginal, values: Floats) -> Floats:
     """A value per cell as an array with a dimension for each attribute."""
-    return values.reshape((histogram.cells_per_axis,) * histogram.grid.dimensions)
+    return values.reshape(histogram.shape)
