@@ -108,7 +108,7 @@ class SummedLaplace:
 
     def tail_radius(self, *, probability: float) -> int:
         """The least whole r with P(|S| > r) = 2 P(S >= r + 1) <= probability."""
-        return _tail_radius(self, probability)
+        return max(0, _threshold(self, probability / 2.0) - 1)
 
     def rough_radius(self, log_inverse: float) -> float:
         """The tail radius."""
@@ -123,8 +123,7 @@ class SummedLaplace:
 
     def upper_threshold(self, log_inverse: float) -> int:
         """The least whole T >= 0 with P(S >= T) <= exp(-log_inverse)."""
-        probability = exp(-log_inverse)
-        return _least(lambda whole: self.probability_at_least(whole) <= probability, self._far(log_inverse))
+        return _threshold(self, exp(-log_inverse))
 
     def log_mgf(self, t: Floats) -> Floats:
         """s log E exp(t Z), for |t| < e."""
@@ -184,8 +183,9 @@ def _least(holds: Callable[[int], bool], most: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _tail_radius(law: SummedLaplace, probability: float) -> int:
-    return _least(lambda r: 2.0 * law.probability_at_least(r + 1) <= probability, law._far(log(2.0 / probability)))
+def _threshold(law: SummedLaplace, probability: float) -> int:
+    """The least whole T >= 0 with P(S >= T) <= probability."""
+    return _least(lambda whole: law.probability_at_least(whole) <= probability, law._far(-log(probability)))
 
 
 @lru_cache(maxsize=64)
