@@ -239,7 +239,7 @@ def test_cells_have_their_own_types_in_every_form(desks: dict[str, Desk], desk: 
         table = read(asks, "synopsis", form, where=where)
         assert table["count"].to_pylist() == list(synopsis.counts)
         assert table.column_names == [*names, "count"]
-        for x, axis in enumerate(axis for axis in synopsis.attributes for _ in axis.columns):
+        for x, axis in enumerate(each for each in synopsis.attributes for _ in each.columns):
             assert table.schema.types[x] == cell_type(axis)
             expected = [box[x] if axis.kind == "category" else none_or(axis.name, box[x]) for box in boxes]
             assert table.column(x).to_pylist() == expected
