@@ -74,7 +74,9 @@ def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
     """The synopsis that the service would publish."""
     d = rows.shape[1]
     domain = Domain(tuple(Number(f"x{i}", -1, 1) for i in range(d)))
-    order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=CLUSTERS, size=DeclaredSize(len(rows)))
+    order = Order(
+        attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=CLUSTERS, size=DeclaredSize(len(rows))
+    )
     plan = make_plan(order, max_cells=max_cells)
     counts = empty_counts(plan)
     counts.add(take_in(tuple(rows.T), domain, OutOfRange.CLIP).records)
@@ -234,7 +236,7 @@ def _vast() -> str:
     middles = rng.uniform(-0.8, 0.8, (CLUSTERS, d))
     rows = np.clip(middles[rng.integers(CLUSTERS, size=n)] + 0.03 * rng.normal(size=(n, d)), -1, 1)
     domain = Domain(tuple(Number(f"x{i}", -1, 1) for i in range(d)))
-    order = Order(dimensions=d, epsilon=Epsilon.parse("1"), clusters=CLUSTERS, size=DeclaredSize(n))
+    order = Order(attributes=domain.attributes, epsilon=Epsilon.parse("1"), clusters=CLUSTERS, size=DeclaredSize(n))
     grid = Grid.uniform(m, d)
     threshold = least_threshold(grid.cell_count, DiscreteLaplace.at(order.histogram_epsilon))
     plan = Plan(order=order, size=n, wanted=m, grid=grid, threshold=threshold)

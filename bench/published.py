@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from core.clustering.kmeans import nearest
 from core.domain.grid import Grid
-from core.plan import cells_per_axis, eugkm_cells_per_axis
+from core.rule import cells_per_axis, eugkm_cells_per_axis
 
 Floats = NDArray[np.float64]
 

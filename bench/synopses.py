@@ -22,10 +22,10 @@ def released(points: Floats, *, epsilon: str, clusters: int, declared: bool, rng
     """Rows in [-1, 1]^d as the service would release them, their number declared or bought with 5 % of epsilon."""
     n, d = points.shape
     size = DeclaredSize(n) if declared else EstimatedSize()
-    order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=clusters, size=size)
+    domain = Domain(tuple(Number(f"x{axis}", -1, 1) for axis in range(d)))
+    order = Order(attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=clusters, size=size)
     noisy_size = None if declared else n + int(_noise(order.size_epsilon, 1, rng)[0])
     plan = make_plan(order, max_cells=_MAX_CELLS, noisy_size=noisy_size)
-    domain = Domain(tuple(Number(f"x{axis}", -1, 1) for axis in range(d)))
     exact = count(take_in(tuple(points.T), domain, OutOfRange.CLIP).records, plan.grid)
     return Synopsis(
         dataset="bench",

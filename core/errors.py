@@ -40,10 +40,12 @@ class InvalidOrder(CoreError):
 class TooManyCells(InvalidOrder):
     """The grid that the order calls for exceeds the cells allowed."""
 
-    def __init__(self, *, wanted: int, allowed: int) -> None:
+    def __init__(self, *, wanted: int, allowed: int, notes: tuple[str, ...] = ()) -> None:
+        """`notes` say what each attribute costs, without full stops."""
+        costs = f"{'; '.join(notes)}. " if notes else ""
         super().__init__(
             f"The order calls for at least {wanted:,} cells; {allowed:,} are allowed. "
-            "Use fewer attributes or clusters, or raise the limit on cells."
+            f"{costs}Use fewer attributes or clusters, or raise the limit on cells."
         )
         self.wanted = wanted
         self.allowed = allowed

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil, sqrt
+from math import ceil, prod, sqrt
 
 from core.budget import Epsilon
 from core.errors import InvalidOrder, TooManyCells
-from core.mechanisms.discrete_laplace import DiscreteLaplace
-from core.plan import MAX_EPSILON, DeclaredSize, EstimatedSize, Order, Plan, epsilon_range, make_plan
+from core.plan import (
+    MAX_EPSILON,
+    AttributeCost,
+    DeclaredSize,
+    EstimatedSize,
+    Order,
+    Plan,
+    attribute_costs,
+    make_plan,
+)
+from core.rule import epsilon_range
+from core.unit import Unit
 
 TYPICAL_SHARE = 0.25  # of the cells: the "typical" range count, half of the range of two attributes
 _Z95 = 1.959963984540054
@@ -17,27 +27,43 @@ _WEAK_SIGNAL = (
     8  # N epsilon / K below this: centres from the noisy counts are mostly noise (measured on the paper's data)
 )
 _BYTES_PER_CELL = 16  # exact and noisy count, 64 bits each
+COMPARED_ROWS = (1, 2, 5, 10)  # numbers of rows per person whose cost is shown side by side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonCost:
+    """The noise if `max_rows` rows of each person were counted. `count_error` is None where no grid keeps all cells."""
+
+    max_rows: int
+    cell_sd: float
+    count_error: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """A plan and what will come of it. Errors are at 95 % and those of the noise; cells cut by a range come on top."""
+    """A plan and what will come of it. Errors are at 95 % and those of the noise; cells cut by a range come on top.
+
+    `theorem_range` has the epsilons for which both bounds of Theorem 2 hold. It is None where the grid is not the
+    paper's: numbers with equally many cells. `costs` is empty there, because all attributes cost the same. `people`
+    compares numbers of rows per person; it is empty where the unit is a record.
+    """
 
     plan: Plan
     cell_sd: float
     cell_error: int
     count_error: float | None
     size_sd: float | None
-    expected_deviation: float
-    epsilon_low: float
-    epsilon_high: float
+    expected_deviation: float | None
+    theorem_range: tuple[float, float] | None
     memory_bytes: int
     warnings: tuple[str, ...]
+    costs: tuple[AttributeCost, ...] = ()
+    people: tuple[PersonCost, ...] = ()
 
     @property
-    def inside_theorem(self) -> bool:
-        """Whether both bounds of Theorem 2 hold for the epsilon of the histogram."""
-        return self.epsilon_low <= float(self.plan.order.histogram_epsilon) <= self.epsilon_high
+    def inside_theorem(self) -> bool | None:
+        """Whether both bounds of Theorem 2 hold for the epsilon of the histogram; None where it says nothing."""
+        return None if self.theorem_range is None else _inside(self.plan.order, self.theorem_range)
 
 
 def forecast(order: Order, *, max_cells: int) -> Forecast | None:
@@ -51,19 +77,20 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
             return None
         case EstimatedSize(guess=guess):
             plan = make_plan(order, max_cells=max_cells, noisy_size=guess)
-    law = DiscreteLaplace.at(order.histogram_epsilon)
-    low, high = epsilon_range(N=plan.size, K=order.clusters, d=order.dimensions)
+    law, size_law = order.law, order.size_law
+    theorem_range = _theorem_range(plan)
     return Forecast(
         plan=plan,
         cell_sd=law.standard_deviation,
         cell_error=law.tail_radius(probability=0.05),
         count_error=_count_error(plan),
-        size_sd=DiscreteLaplace.at(order.size_epsilon).standard_deviation if order.size_epsilon else None,
+        size_sd=size_law.standard_deviation if size_law else None,
         expected_deviation=plan.expected_deviation,
-        epsilon_low=low,
-        epsilon_high=high,
+        theorem_range=theorem_range,
         memory_bytes=_BYTES_PER_CELL * plan.counted_cells,
-        warnings=tuple(_warnings(plan, low, high)),
+        warnings=tuple(_warnings(plan, theorem_range)),
+        costs=() if order.is_numbers_only else attribute_costs(order, max(plan.ordered_cells, default=1)),
+        people=tuple(_people(order, max_cells)),
     )
 
 
@@ -75,12 +102,38 @@ def _count_error(plan: Plan) -> float | None:
     if plan.threshold is not None:
         return None
     cells = ceil(TYPICAL_SHARE * plan.grid.cell_count)
-    return _Z95 * DiscreteLaplace.at(plan.order.histogram_epsilon).standard_deviation * sqrt(cells)
+    return _Z95 * plan.order.law.standard_deviation * sqrt(cells)
 
 
-def _warnings(plan: Plan, low: float, high: float) -> Iterator[str]:
-    order, m = plan.order, plan.grid.cells_per_axis
-    epsilon = float(order.histogram_epsilon)
+def _theorem_range(plan: Plan) -> tuple[float, float] | None:
+    """The epsilons of Theorem 2, which speaks of the rate of the noise: epsilon divided by the rows of a unit."""
+    order = plan.order
+    if not order.is_numbers_only:
+        return None
+    low, high = epsilon_range(N=plan.size, K=order.clusters, d=len(order.attributes))
+    return low * order.unit.max_rows, high * order.unit.max_rows
+
+
+def _inside(order: Order, theorem_range: tuple[float, float]) -> bool:
+    return theorem_range[0] <= float(order.histogram_epsilon) <= theorem_range[1]
+
+
+def _people(order: Order, max_cells: int) -> Iterator[PersonCost]:
+    """The same order with other numbers of rows per person, each on the grid that would be planned for it."""
+    if not order.unit.is_person:
+        return
+    for max_rows in COMPARED_ROWS:
+        other = replace(order, unit=Unit(order.unit.column, max_rows))
+        try:
+            noisy_size = other.size.guess if isinstance(other.size, EstimatedSize) else None
+            count_error = _count_error(make_plan(other, max_cells=max_cells, noisy_size=noisy_size))
+        except TooManyCells:  # less noise calls for more cells
+            count_error = None
+        yield PersonCost(max_rows=max_rows, cell_sd=other.law.standard_deviation, count_error=count_error)
+
+
+def _warnings(plan: Plan, theorem_range: tuple[float, float] | None) -> Iterator[str]:
+    order = plan.order
     if plan.threshold is not None:
         yield (
             f"The grid has {plan.grid.cell_count:,} cells, more than can be kept: only cells with a noisy count "
@@ -92,17 +145,29 @@ def _warnings(plan: Plan, low: float, high: float) -> Iterator[str]:
                 "A declared size bounds nothing, and cells that are not listed may hold rows: intervals will be very "
                 "wide. Estimate the size, and the noisy count that it buys makes them narrow."
             )
+    if plan.ordered_cells:
+        yield from _warnings_about_clusters(plan)
+    if theorem_range is not None and not _inside(order, theorem_range):
+        low, high = theorem_range
+        yield f"Epsilon lies outside {low:.3g} to {high:.3g}, where Theorem 2 bounds the best number of cells."
+
+
+def _warnings_about_clusters(plan: Plan) -> Iterator[str]:
+    """Warnings about the ordered axes, which clusters are placed on."""
+    order, clusters, m = plan.order, plan.order.clusters, max(plan.ordered_cells)
+    axis = "axis" if order.is_numbers_only else "axis that has as many values"
     if m < plan.wanted:
-        yield f"The limit on cells allows {m} per axis where the rule wants {plan.wanted}: answers will be coarser."
+        yield f"The limit on cells allows {m} per {axis} where the rule wants {plan.wanted}: answers will be coarser."
     if m > plan.wanted:
-        yield f"The rule wants {plan.wanted} cells per axis; {m} are used to tell {order.clusters} clusters apart."
-    if plan.size * epsilon / order.clusters < _WEAK_SIGNAL:
+        yield f"The rule wants {plan.wanted} cells per {axis}; {m} are used to tell {clusters} clusters apart."
+    if prod(plan.ordered_cells) < clusters:
+        yield f"The attributes have {prod(plan.ordered_cells)} cells for {clusters} clusters: plan for fewer clusters."
+    rate = order.law.rate / sqrt(order.category_cells)  # of the noise of a cell of ordered values, by its variance
+    if plan.size * rate / clusters < _WEAK_SIGNAL:
         yield (
-            f"The signal is weak for {order.clusters} clusters (size x epsilon / clusters is below {_WEAK_SIGNAL}): "
+            f"The signal is weak for {clusters} clusters (size x epsilon / clusters is below {_WEAK_SIGNAL}): "
             "centres may be mostly noise. Spend more epsilon or plan for fewer clusters."
         )
-    if not low <= epsilon <= high:
-        yield f"Epsilon lies outside {low:.3g} to {high:.3g}, where Theorem 2 bounds the best number of cells."
 
 
 def size_warning(order: Order) -> str | None:

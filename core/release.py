@@ -1,17 +1,21 @@
 """draw(rows, order, …) -> Synopsis: the one bridge from private to public.
 
-The claim: what `draw` returns for one order is epsilon-DP under adding or removing one record, with
-epsilon = order.epsilon. The proof, with the function that each step names:
+The claim: what `draw` returns for one order is epsilon-DP under adding or removing one unit, with
+epsilon = order.epsilon. A unit (`core.unit.Unit`) is one row, or a person of whom at most c = order.unit.max_rows rows
+are counted; for rows c = 1. The proof, with the function that each step names:
 
-1. Each row becomes at most one record, by itself (`core.records.take_in`), and each record raises one cell by one
-   (`core.histogram.Counts.add`): neighbours have counts that differ by one in one cell, and sizes that differ by one.
-2. `noisy_size` adds discrete Laplace noise at order.size_epsilon to a number of sensitivity one: size_epsilon-DP
-   (`core.mechanisms.discrete_laplace`, "Privacy loss"). A declared size is a statement of the curator: the rows do
-   not enter.
+1. Each row becomes at most one record, by itself (`core.records.take_in`). Where units are persons, `Rows` promises to
+   have at most c records of each, chosen by that person's rows alone. Each record raises one cell by one
+   (`core.histogram.Counts.add`). So neighbours have counts that differ by at most c in all, added up over the cells,
+   and sizes that differ by at most c.
+2. `noisy_size` adds discrete Laplace noise at the rate order.size_epsilon / c (`core.plan.Order.size_law`) to a number
+   of sensitivity c: size_epsilon-DP (`core.mechanisms.discrete_laplace`, "Privacy loss"). A declared size is a
+   statement of the curator: the rows do not enter.
 3. The plan is a function of public numbers and of that noisy size (`core.plan.make_plan` takes no records).
-4. For a given plan, `release` noises every cell at order.histogram_epsilon: histogram_epsilon-DP. Where the plan has a
-   threshold, cells below it are left out of that noisy histogram, which is post-processing; the module
-   `core.mechanisms.survivors` draws what remains without drawing the rest, with exactly that law.
+4. For a given plan, `release` noises every cell at the rate order.histogram_epsilon / c (`core.plan.Order.law`):
+   histogram_epsilon-DP, by the same privacy loss. Where the plan has a threshold, cells below it are left out of that
+   noisy histogram, which is post-processing; the module `core.mechanisms.survivors` draws what remains without drawing
+   the rest, with exactly that law.
 5. Sequential composition, with a second step that depends on the output of the first, adds the two:
    size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.plan.Order`).
 6. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
@@ -25,9 +29,8 @@ from typing import Protocol
 
 from core.cells import Cells, DenseCells, ThresholdedCells
 from core.domain.domain import Domain
-from core.errors import InvalidRecords
+from core.errors import InvalidOrder, InvalidRecords
 from core.histogram import Counts, OccupiedCounts
-from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.mechanisms.survivors import survivors
 from core.plan import DeclaredSize, Order, Plan, make_plan
@@ -37,7 +40,11 @@ from core.synopsis import Synopsis
 
 
 class Rows(Protocol):
-    """The records of one upload, read to the last row. Private: `draw` alone makes something public of them."""
+    """The records of one upload, read to the last row. Private: `draw` alone makes something public of them.
+
+    Where the unit of the order is a person, they hold at most `max_rows` records of each person. Which ones depends on
+    that person's rows and on secret randomness, and on no other row.
+    """
 
     def __len__(self) -> int: ...
 
@@ -67,7 +74,9 @@ def draw(
 
 def noisy_size(size: int, order: Order, noise: NoiseSource) -> int:
     """The number of records, noised with the share of epsilon that the order sets aside for it."""
-    return size + int(draw_noise(DiscreteLaplace.at(order.size_epsilon), 1, noise)[0])
+    if order.size_law is None:
+        raise InvalidOrder("A declared size is not bought.")
+    return size + int(draw_noise(order.size_law, 1, noise)[0])
 
 
 def release(
@@ -99,12 +108,13 @@ def release(
         out_of_range=out_of_range,
         size=plan.size,
         size_declared=isinstance(order.size, DeclaredSize),
+        unit=order.unit,
     )
 
 
 def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> Cells:
     """Noisy counts of every cell, or of those that reach the threshold of the plan."""
-    grid, law = plan.grid, DiscreteLaplace.at(plan.order.histogram_epsilon)
+    grid, law = plan.grid, plan.order.law
     match counts, plan.threshold:
         case Counts(), None:
             return DenseCells(grid, counts.cells + draw_noise(law, grid.cell_count, noise))

@@ -222,7 +222,7 @@ def _attributes(attributes: Bounds) -> list[AttributeBody]:
 def _attribute(column: Mapping[str, Any]) -> AttributeBody:
     """A registration is for ever, so a misspelt field is refused here rather than left out."""
     names = [member.name for member in fields(AttributeBody)]
-    if set(column) != set(names):
+    if "name" not in column or not set(column) <= set(names):
         raise ValueError(f"An attribute has the fields {', '.join(names)}; this one has {', '.join(column) or 'none'}.")
     return AttributeBody(**column)
 

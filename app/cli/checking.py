@@ -149,7 +149,13 @@ def _dataset_of(client: Client, file: Path) -> Dataset:
 
 def bounds_of(dataset: Dataset) -> Schema:
     """The public bounds of a dataset."""
-    return Schema({a.name: (a.lower, a.upper) for a in dataset.attributes}, f"the dataset {dataset.name}")
+    bounds = {a.name: (a.lower, a.upper) for a in dataset.attributes}
+    numbers = {
+        name: (lower, upper)
+        for name, (lower, upper) in bounds.items()
+        if isinstance(lower, int | float) and isinstance(upper, int | float)
+    }
+    return Schema(numbers, f"the dataset {dataset.name}")
 
 
 @contextmanager

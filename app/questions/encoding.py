@@ -48,7 +48,9 @@ def estimate_reply(estimate: Estimate) -> wire.Estimate:
 
 def grid_reply(grid: Grid) -> wire.Grid:
     """From a grid of core."""
-    return wire.Grid(cells_per_axis=grid.cells_per_axis, dimensions=grid.dimensions, cells=grid.cell_count)
+    return wire.Grid(
+        cells_per_axis=grid.cells_per_axis, dimensions=grid.dimensions, cells=grid.cell_count, shape=grid.shape
+    )
 
 
 def axis_reply(attribute: Attribute, axis: Axis, summed: int = 1) -> wire.Axis:

@@ -19,9 +19,22 @@ from app.service import Service
 from app.storage.tables import datasets
 from core.budget import Budget, Epsilon
 from core.domain.domain import Domain
-from core.errors import CoreError, InvalidEpsilon
+from core.errors import CoreError, InvalidDomain, InvalidEpsilon
 from core.ledger.accounts import Account
 from core.ledger.kinds import Kind, State
+from core.unit import RECORD, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a dataset declares for life: its public attributes, and the unit whose presence it protects."""
+
+    domain: Domain
+    unit: Unit = RECORD
+
+    def __post_init__(self) -> None:
+        if self.unit.column in self.domain.names:
+            raise InvalidDomain("The column of persons' ids is not released, so it cannot be an attribute as well.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +44,7 @@ class Dataset:
     name: str
     description: str
     domain: Domain
+    unit: Unit
     closed: bool
     budget: Budget
     releases: Mapping[str, Standing]
@@ -43,6 +57,7 @@ class Summary:
     name: str
     description: str
     domain: Domain
+    unit: Unit
     closed: bool
     budget: Budget
     drawn: Epsilon
@@ -54,16 +69,29 @@ class Summary:
 
 
 def register(
-    service: Service, caller: Principal, *, name: str, description: str, domain: Domain, budget: Epsilon
+    service: Service,
+    caller: Principal,
+    *,
+    name: str,
+    description: str,
+    domain: Domain,
+    budget: Epsilon,
+    unit: Unit = RECORD,
 ) -> Dataset:
-    """Register a population with its first grant. Its name is taken for ever."""
+    """Register a population with its first grant. Its name is taken for ever, and its unit is fixed."""
+    schema = Schema(domain, unit)
     if not caller.may_see(name):
         raise NotAllowed("This key is limited to other datasets.")
     with open_book(service) as book:
         if book.account(name) is not None:
             raise NameTaken
         require_room_for_dataset(book)
-        detail = {"reason": "registration", "domain": domain.to_ledger(), "description": description}
+        detail = {
+            "reason": "registration",
+            "domain": schema.domain.to_ledger(),
+            "unit": schema.unit.to_json(),
+            "description": description,
+        }
         _grant(service, book, caller, dataset=name, epsilon=budget, detail=detail)
     return get(service, caller, name)
 
@@ -92,15 +120,15 @@ def get(service: Service, caller: Principal, name: str) -> Dataset:
         return load(book, caller, name)
 
 
-def get_domain(service: Service, caller: Principal, name: str) -> Domain:
-    """The public bounds of a dataset, without its releases."""
+def get_schema(service: Service, caller: Principal, name: str) -> Schema:
+    """The public attributes and the unit of a dataset, without its releases."""
     with read_book(service) as book:
-        return load_domain(book, caller, name)
+        return load_schema(book, caller, name)
 
 
-def load_domain(book: Book, caller: Principal, name: str) -> Domain:
+def load_schema(book: Book, caller: Principal, name: str) -> Schema:
     """The same inside a transaction."""
-    return domain_of(_account(book, caller, name))
+    return schema_of(_account(book, caller, name))
 
 
 def list_all(service: Service, caller: Principal, *, after: str = "", limit: int | None = None) -> list[Dataset]:
@@ -120,10 +148,12 @@ def summary(book: Book, caller: Principal, name: str) -> Summary:
     account = _account(book, caller, name)
     with book.replay.reading():
         budget, drawn = account.budget, Epsilon(account.spent_on_drawn)
+    schema = schema_of(account)
     return Summary(
         name=name,
         description=_description(book, account),
-        domain=domain_of(account),
+        domain=schema.domain,
+        unit=schema.unit,
         closed=account.closed,
         budget=budget,
         drawn=drawn,
@@ -136,22 +166,25 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
     standings = book.standings(name)
     if not caller.can(Permission.SEE_ORDERS):
         standings = {id_: standing for id_, standing in standings.items() if standing.state is State.PUBLISHED}
+    schema = schema_of(account)
     return Dataset(
         name=name,
         description=_description(book, account),
-        domain=domain_of(account),
+        domain=schema.domain,
+        unit=schema.unit,
         closed=account.closed,
         budget=book.budget(name),
         releases=standings,
     )
 
 
-def domain_of(account: Account) -> Domain:
-    """The public bounds as the registration put them on record, exactly."""
+def schema_of(account: Account) -> Schema:
+    """Attributes and unit as the registration put them on record, exactly. Version 0.1 wrote no unit: a record."""
+    registration = account.registration
     try:
-        return Domain.from_json(account.registration["domain"])
+        return Schema(Domain.from_json(registration["domain"]), Unit.from_json(registration.get("unit")))
     except (CoreError, KeyError, TypeError, ValueError):
-        raise NotReady(f"The first grant of dataset {account.name} holds no domain that can be read.") from None
+        raise NotReady(f"The first grant of dataset {account.name} holds no schema that can be read.") from None
 
 
 def _account(book: Book, caller: Principal, name: str) -> Account:

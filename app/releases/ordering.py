@@ -24,14 +24,14 @@ def order(
 ) -> Release:
     """Charge epsilon for a release. The same Idempotency-Key with the same order gives the same release."""
     with open_book(service) as book:
-        domain = datasets.load_domain(book, caller, dataset)
+        schema = datasets.load_schema(book, caller, dataset)
         release_id = _release_id(dataset, idempotency_key)
         earlier = book.release(release_id)
         if earlier is not None and earlier.account.name == dataset:
             return _same_order(release_of(book, release_id, earlier), wanted)
         book.require_open(dataset)
         require_room_for_order(book, dataset)
-        forecast_order(service, domain, wanted)  # an order that no grid can serve is refused here, before the charge
+        forecast_order(service, schema, wanted)  # an order that no grid can serve is refused here, before the charge
         book.budget(dataset).charge(wanted.epsilon)
         book.append(
             Kind.CHARGE,

@@ -8,13 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from core.budget import NANO, Epsilon
+from core.domain.domain import Domain
 from core.plan import DeclaredSize, EstimatedSize, Order, Rule
 from core.records import OutOfRange
+from core.unit import RECORD, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseOrder:
-    """What the curator asks of one release: which attributes, on what terms."""
+    """What the curator asks of one release: which attributes, on what terms. The unit is that of the dataset."""
 
     attributes: tuple[str, ...]
     epsilon: Epsilon
@@ -22,16 +24,20 @@ class ReleaseOrder:
     size: DeclaredSize | EstimatedSize
     rule: Rule
     out_of_range: OutOfRange
+    unit: Unit = RECORD
 
-    @property
-    def order(self) -> Order:
-        """The numbers that a grid follows from; refused here if no grid could."""
+    def order(self, domain: Domain) -> Order:
+        """What a grid follows from, with the attributes as `domain` declares them; refused here if no grid could.
+
+        `domain` is that of the dataset, or any that has the attributes of the order.
+        """
         return Order(
-            dimensions=len(self.attributes),
+            attributes=domain.select(self.attributes).attributes,
             epsilon=self.epsilon,
             clusters=self.clusters,
             size=self.size,
             rule=self.rule,
+            unit=self.unit,
         )
 
     @property
@@ -48,11 +54,12 @@ class ReleaseOrder:
             "size": _size_json(self.size),
             "rule": self.rule.value,
             "out_of_range": self.out_of_range.value,
+            "unit": self.unit.to_json(),
         }
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> ReleaseOrder:
-        """The order that `to_json` wrote."""
+        """The order that `to_json` wrote; orders of version 0.1 have no unit, which was always a record."""
         return cls(
             attributes=tuple(stored["attributes"]),
             epsilon=Epsilon.parse(stored["epsilon"]),
@@ -60,6 +67,7 @@ class ReleaseOrder:
             size=_size_of(stored["size"]),
             rule=Rule(stored["rule"]),
             out_of_range=OutOfRange(stored["out_of_range"]),
+            unit=Unit.from_json(stored.get("unit")),
         )
 
 

@@ -13,9 +13,11 @@ from app.access.principal import Principal
 from app.errors import CorruptSynopsis, NotFound, NotReady
 from app.ledger.book import Book, read_book
 from app.ledger.standing import Standing
+from app.releases.datasets import schema_of
 from app.releases.orders import ReleaseOrder
 from app.service import Service
 from app.storage.tables import synopses
+from core.domain.domain import Domain
 from core.errors import CoreError, InvalidSynopsis
 from core.ledger.accounts import ReleaseRecord
 from core.ledger.kinds import State
@@ -24,10 +26,14 @@ from core.synopsis import Synopsis
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One run of stage 1: its order, where it stands, and its synopsis once it is published."""
+    """One run of stage 1: its order, where it stands, and its synopsis once it is published.
+
+    `domain` has the attributes of the order, as the dataset declares them.
+    """
 
     id: str
     dataset: str
+    domain: Domain
     order: ReleaseOrder
     max_cells: int
     standing: Standing
@@ -62,11 +68,14 @@ def load_any(book: Book, release_id: str) -> Release:
 def release_of(book: Book, release_id: str, record: ReleaseRecord) -> Release:
     """Its order as it was charged; charges of version 0.1 do not say how many cells were allowed."""
     terms = book.charge(record).detail
+    schema = schema_of(record.account)
     try:
+        order = ReleaseOrder.from_json(terms["order"])
         return Release(
             id=release_id,
             dataset=record.account.name,
-            order=ReleaseOrder.from_json(terms["order"]),
+            domain=schema.domain.select(order.attributes),
+            order=order,
             max_cells=int(terms.get("max_cells", book.service.settings.max_cells)),
             standing=Standing.of(record),
         )

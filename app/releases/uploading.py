@@ -14,7 +14,6 @@ from app.ingest.formats import MediaType
 from app.ingest.upload import Ingest, read_upload
 from app.ledger.appending import open_book
 from app.ledger.book import read_book
-from app.releases import datasets
 from app.releases.publishing import Drawn, publish, require_none_waiting
 from app.releases.reading import Release, load
 from app.service import Service
@@ -54,26 +53,25 @@ def upload(
     release burnt, so that no failure gives back epsilon for noise that was drawn.
     """
     release = require_uploadable(service, caller, release_id)
-    wanted = release.order
-    domain = datasets.get_domain(service, caller, release.dataset).select(wanted.attributes)
+    order, domain, out_of_range = release.order.order(release.domain), release.domain, release.order.out_of_range
     with read_upload(
         chunks,
         media_type=media_type,
         gzip=gzip,
-        order=wanted.order,
+        order=order,
         domain=domain,
-        out_of_range=wanted.out_of_range,
+        out_of_range=out_of_range,
         max_cells=release.max_cells,
         limits=service.settings.limits,
     ) as rows:
         recorded = _record_draw(service, caller, release)
         synopsis = draw_synopsis(
             rows,
-            wanted.order,
+            order,
             service.noise,
             max_cells=release.max_cells,
             domain=domain,
-            out_of_range=wanted.out_of_range,
+            out_of_range=out_of_range,
             dataset=release.dataset,
             release_id=release_id,
         )

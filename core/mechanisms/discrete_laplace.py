@@ -11,8 +11,7 @@ have the ratio
     prod over j of P(t_j + Z = y_j) / P(t_j + delta_j + Z = y_j) = p^(sum of |y_j - t_j| - |y_j - t_j - delta_j|),
 
 which lies in [p^c, p^-c] = [exp(-c e), exp(c e)] by the triangle inequality: the histogram is (c e)-DP. If a unit (a
-record, or later a person) has at most c rows, the rate e = epsilon / c makes it epsilon-DP. Today a unit is one record
-and c = 1.
+record, or a person) has at most c rows, the rate e = epsilon / c makes it epsilon-DP. For records c = 1.
 
 The rate is rational, nano / (10^9 c), and the sampler uses it exactly: this is the law of the program, not of an
 idealisation of it. The moments and tails below are floating-point values of exact formulas; they serve questions, which

@@ -32,6 +32,8 @@ from rugnik.wire.datasets import (
     GrantBody,
     ReleaseSummary,
     SynopsisReference,
+    Unit,
+    UnitBody,
 )
 from rugnik.wire.groups import Group, Grouped
 from rugnik.wire.health import Health
@@ -40,10 +42,12 @@ from rugnik.wire.ledger import Head, LedgerEntry, LedgerPage, Verification, Veri
 from rugnik.wire.marginal import Bounds, Marginal, Sides
 from rugnik.wire.moments import AttributeMoments, Moments, PairMoments, Shift
 from rugnik.wire.orders import (
+    AttributeCost,
     DeclaredBody,
     EstimateBody,
     Noise,
     OrderBody,
+    PersonCost,
     Plan,
     PlanBody,
     Predicted,
@@ -62,6 +66,7 @@ __all__ = [
     "Assignment",
     "Attribute",
     "AttributeBody",
+    "AttributeCost",
     "AttributeMoments",
     "Axis",
     "Body",
@@ -104,6 +109,7 @@ __all__ = [
     "Noise",
     "OrderBody",
     "PairMoments",
+    "PersonCost",
     "Plan",
     "PlanBody",
     "Predicted",
@@ -124,6 +130,8 @@ __all__ = [
     "SynopsisReference",
     "TargetBody",
     "TermsBody",
+    "Unit",
+    "UnitBody",
     "ValueEnds",
     "ValueEstimate",
     "ValueInterval",

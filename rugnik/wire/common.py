@@ -85,8 +85,9 @@ class ValueEstimate(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid(Reply):
-    """m cells on each of d axes."""
+    """A product of axes, one for each attribute."""
 
-    cells_per_axis: int
-    dimensions: int
-    cells: int
+    cells_per_axis: Annotated[int | None, Doc("The cells of every axis, where they have equally many; else null.")]
+    dimensions: Annotated[int, Doc("The number of axes.")]
+    cells: Annotated[int, Doc("The number of all cells.")]
+    shape: Annotated[tuple[int, ...], Doc("The number of cells on each axis, in the order of the attributes.")]

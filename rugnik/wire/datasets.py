@@ -15,18 +15,63 @@ State = Annotated[
 ]
 
 
+Kind = Annotated[
+    str,
+    one_of("number", "integer", "category", "date", "datetime"),
+    Doc("The kind of its values: what bounds and ranges mean, and how values are written."),
+]
+Bound = Annotated[
+    Annotated[int, Limits(strict=True)] | Finite | Annotated[str, Limits(max_length=40)] | None,
+    Doc(
+        "A number for a number or an integer, YYYY-MM-DD for a date, RFC 3339 with an offset for a datetime. Both "
+        "bounds belong to the range, except the upper bound of a datetime. A category has none.",
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute(Reply):
-    """A column and its public bounds."""
+    """A column, the kind of its values, and its public bounds or values."""
 
     name: Annotated[str, Limits(min_length=1, max_length=64)]
-    lower: Finite
-    upper: Finite
+    kind: Kind = "number"
+    lower: Bound = None
+    upper: Bound = None
+    values: Annotated[
+        tuple[Annotated[str, Limits(max_length=100)], ...] | None,
+        Doc("The values of a category, matched as text."),
+    ] = None
+    other: Annotated[
+        bool, Doc("Whether values that are not on the list of a category have a cell; else rows drop.")
+    ] = False
+    missing: Annotated[
+        str, one_of("drop", "keep"), Doc("Rows with a missing or unreadable value drop, or have a cell of their own.")
+    ] = "drop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeBody(Attribute, Body):
-    """One numeric column with its public bounds, stated and never read off the data."""
+    """One column with its public bounds or values, stated and never read off the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit(Reply):
+    """Whose presence is protected: a record, or a person with at most so many rows. A dataset has one unit for life."""
+
+    kind: Annotated[str, one_of("record", "person")]
+    column: Annotated[
+        Annotated[str, Limits(min_length=1, max_length=64)] | None,
+        Doc("The column with the ids of persons: no attribute, and never released. Null for records."),
+    ] = None
+    max_rows: Annotated[
+        Annotated[int, Limits(strict=True, ge=1, le=1000)] | None,
+        Doc("The most rows that are counted of a person; the noise grows with it. Null for records."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitBody(Unit, Body):
+    """The privacy unit of a dataset to register."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +81,7 @@ class DatasetBody(Body):
     name: DatasetName
     description: Annotated[Line, Limits(max_length=2000)] = ""
     attributes: Annotated[list[AttributeBody], Limits(min_length=1, max_length=MAX_DIMENSIONS)]
+    unit: UnitBody = UnitBody(kind="record")
     budget: EpsilonText
 
 
@@ -81,6 +127,7 @@ class Dataset(Reply):
     description: str
     state: Annotated[str, one_of("open", "closed")]
     attributes: tuple[Attribute, ...]
+    unit: Unit
     budget: Budget
     releases: tuple[ReleaseSummary, ...]
 

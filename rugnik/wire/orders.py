@@ -90,10 +90,34 @@ class Predicted(Reply):
         float | None, Doc("95 % of counts over a typical range are off by at most this; unknown with a threshold.")
     ]
     typical_range: Annotated[float, Doc("The share of the cells that a typical range covers.")]
-    expected_deviation: Annotated[float, Doc("The paper's bound d h(m) / K on the K-means objective, in [-1, 1]^d.")]
-    theorem_range: Annotated[tuple[float, float], Doc("The epsilons for which Theorem 2 bounds the cells.")]
-    inside_theorem: bool
+    expected_deviation: Annotated[
+        float | None,
+        Doc("The paper's bound d h(m) / K on the K-means objective, in [-1, 1]^d; null where all are categories."),
+    ]
+    theorem_range: Annotated[
+        tuple[float, float] | None,
+        Doc("The epsilons for which Theorem 2 bounds the cells; null where not all attributes are numbers."),
+    ]
+    inside_theorem: bool | None
     memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeCost(Reply):
+    """What an attribute does to the grid."""
+
+    name: str
+    cells: Annotated[int, Doc("Its cells, that of missing values included.")]
+    note: Annotated[str, Doc('In words, such as "sex multiplies cells by 3".')]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonCost(Reply):
+    """The noise if at most `max_rows` rows of each person were counted."""
+
+    max_rows: int
+    cell_sd: float
+    count_error: Annotated[float | None, Doc("As predicted for the grid of that noise; unknown with a threshold.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,3 +130,10 @@ class Plan(Reply):
     noise: Noise
     predicted: Predicted | None
     warnings: tuple[str, ...]
+    attributes: Annotated[
+        tuple[AttributeCost, ...],
+        Doc("What each attribute costs; left out where all are numbers, which cost as much."),
+    ] = ()
+    people: Annotated[
+        tuple[PersonCost, ...], Doc("What counting more or fewer rows of each person costs; left out for records.")
+    ] = ()

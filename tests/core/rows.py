@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.domain import Domain
+from core.domain.number import Number
 from core.records import Intake, OutOfRange, Records, take_in
 
 
@@ -22,3 +23,8 @@ def by_row(records: Records) -> NDArray[np.uint32]:
 def records_of(codes: NDArray[np.uint32]) -> Records:
     """Records from an array of codes with a row for each record."""
     return Records(tuple(np.ascontiguousarray(column) for column in codes.T))
+
+
+def numbers(d: int) -> tuple[Number, ...]:
+    """d numbers between 0 and 1, the attributes of an order."""
+    return tuple(Number(f"x{i}", 0, 1) for i in range(d))

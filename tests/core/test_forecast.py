@@ -14,8 +14,9 @@ from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.plan import DeclaredSize, EstimatedSize, Order
 from core.randomness import NoiseSource
+from tests.core.rows import numbers
 
-ORDER = Order(dimensions=2, epsilon=Epsilon.parse("0.5"), clusters=4, size=DeclaredSize(5000))
+ORDER = Order(attributes=numbers(2), epsilon=Epsilon.parse("0.5"), clusters=4, size=DeclaredSize(5000))
 
 
 def test_the_predicted_count_error_is_met_by_nineteen_in_twenty() -> None:

@@ -28,15 +28,18 @@ from core.plan import (
     Order,
     Plan,
     Rule,
+    make_plan,
+)
+from core.rule import (
     cell_bounds,
     cells_per_axis,
     epsilon_range,
     eugkm_cells_per_axis,
     expected_deviation,
-    make_plan,
     xi,
     xi_root,
 )
+from tests.core.rows import numbers
 from tests.core.strategies import epsilons
 
 BRUTE_FORCE = range(1, 201)
@@ -62,7 +65,7 @@ NOISY = st.one_of(
 
 def order(*, d: int = 2, epsilon: str = "1", K: int = 4, size: DeclaredSize | EstimatedSize, **rest: Rule) -> Order:
     """An order with the usual numbers where none are given."""
-    return Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=K, size=size, **rest)
+    return Order(attributes=numbers(d), epsilon=Epsilon.parse(epsilon), clusters=K, size=size, **rest)
 
 
 def least_root(number: int, d: int) -> int:
@@ -202,7 +205,7 @@ def test_planning_takes_no_records() -> None:
         "noisy_size": int | None,
     }
     fields = inspect.signature(Order, eval_str=True).parameters
-    assert list(fields) == ["dimensions", "epsilon", "clusters", "size", "rule"]
+    assert list(fields) == ["attributes", "epsilon", "clusters", "size", "rule", "unit"]
 
 
 @given(DIMENSIONS, epsilons(), CLUSTERS, SIZES, st.sampled_from(Rule), CAPS)
@@ -210,7 +213,7 @@ def test_a_declared_size_gives_the_grid_of_its_rule_or_says_how_many_cells_it_wa
     d: int, epsilon: Epsilon, K: int, N: int, rule: Rule, max_cells: int
 ) -> None:
     """The rule's m, raised only to hold K cells; beyond the limit the refusal has both numbers and nothing is cut."""
-    asked = Order(dimensions=d, epsilon=epsilon, clusters=K, size=DeclaredSize(N), rule=rule)
+    asked = Order(attributes=numbers(d), epsilon=epsilon, clusters=K, size=DeclaredSize(N), rule=rule)
     wanted = (
         cells_per_axis(N=N, epsilon=float(epsilon), K=K, d=d)
         if rule is Rule.RUGNIK
@@ -259,7 +262,7 @@ def test_an_estimated_size_never_leads_to_a_refusal(
     d: int, epsilon: Epsilon, K: int, share: Fraction, rule: Rule, max_cells: int, noisy: int
 ) -> None:
     """Once K cells fit the limit any noisy size is planned: an error would select among draws."""
-    asked = Order(dimensions=d, epsilon=epsilon, clusters=K, size=EstimatedSize(share=share), rule=rule)
+    asked = Order(attributes=numbers(d), epsilon=epsilon, clusters=K, size=EstimatedSize(share=share), rule=rule)
     most = largest_axis(max_cells, d)
     assume(most**d >= K)
     plan = make_plan(asked, max_cells=max_cells, noisy_size=noisy)
@@ -321,7 +324,7 @@ def test_the_guess_never_reaches_the_grid(guess: int, noisy: int) -> None:
 @given(epsilons(least=2), SHARES, DIMENSIONS)
 def test_the_two_shares_are_the_whole_epsilon(epsilon: Epsilon, share: Fraction, d: int) -> None:
     """size_epsilon + histogram_epsilon = epsilon in whole billionths, both above zero; the size gets its floor."""
-    asked = Order(dimensions=d, epsilon=epsilon, clusters=2, size=EstimatedSize(share=share))
+    asked = Order(attributes=numbers(d), epsilon=epsilon, clusters=2, size=EstimatedSize(share=share))
     assert asked.size_epsilon.nano + asked.histogram_epsilon.nano == epsilon.nano
     assert asked.size_epsilon.nano == max(1, math.floor(share * epsilon.nano))
     assert asked.histogram_epsilon.nano >= 1
@@ -330,7 +333,7 @@ def test_the_two_shares_are_the_whole_epsilon(epsilon: Epsilon, share: Fraction,
 @given(epsilons())
 def test_a_declared_size_costs_nothing(epsilon: Epsilon) -> None:
     """All of the epsilon goes to the cells."""
-    asked = Order(dimensions=2, epsilon=epsilon, clusters=2, size=DeclaredSize(10))
+    asked = Order(attributes=numbers(2), epsilon=epsilon, clusters=2, size=DeclaredSize(10))
     assert asked.size_epsilon == Epsilon(0)
     assert asked.histogram_epsilon == epsilon
 
@@ -338,8 +341,8 @@ def test_a_declared_size_costs_nothing(epsilon: Epsilon) -> None:
 def test_one_billionth_cannot_be_shared() -> None:
     """An estimate needs two billionths at least; the default share of 0.05 leaves 95 % to the cells."""
     with pytest.raises(InvalidOrder):
-        Order(dimensions=2, epsilon=Epsilon(1), clusters=2, size=EstimatedSize())
-    least = Order(dimensions=2, epsilon=Epsilon(2), clusters=2, size=EstimatedSize())
+        Order(attributes=numbers(2), epsilon=Epsilon(1), clusters=2, size=EstimatedSize())
+    least = Order(attributes=numbers(2), epsilon=Epsilon(2), clusters=2, size=EstimatedSize())
     assert (least.size_epsilon, least.histogram_epsilon) == (Epsilon(1), Epsilon(1))
     assert Fraction(1, 20) == DEFAULT_SHARE
     assert str(order(epsilon="1", size=EstimatedSize()).histogram_epsilon) == "0.95"
@@ -348,8 +351,8 @@ def test_one_billionth_cannot_be_shared() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"dimensions": 0},
-        {"dimensions": 17},
+        {"attributes": ()},
+        {"attributes": numbers(17)},
         {"epsilon": Epsilon(0)},
         {"epsilon": Epsilon.parse("100.000000001")},
         {"clusters": 0},
@@ -358,7 +361,7 @@ def test_one_billionth_cannot_be_shared() -> None:
 )
 def test_an_order_that_no_grid_can_serve_is_refused(wrong: dict) -> None:
     """1 to 16 attributes, an epsilon above 0 and up to 100, at least one cluster."""
-    right = {"dimensions": 2, "epsilon": Epsilon.parse("1"), "clusters": 4, "size": DeclaredSize(100)}
+    right = {"attributes": numbers(2), "epsilon": Epsilon.parse("1"), "clusters": 4, "size": DeclaredSize(100)}
     assert Order(**right)
     with pytest.raises(InvalidOrder):
         Order(**{**right, **wrong})

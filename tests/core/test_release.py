@@ -17,7 +17,7 @@ from core.cells import ThresholdedCells
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.domain.number import Number
-from core.errors import InvalidEpsilon, InvalidRecords, InvalidSynopsis
+from core.errors import InvalidOrder, InvalidRecords, InvalidSynopsis
 from core.histogram import Counts, OccupiedCounts, count
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
@@ -25,7 +25,7 @@ from core.randomness import NoiseSource
 from core.records import OutOfRange
 from core.release import draw, noisy_size, release
 from core.synopsis import Synopsis
-from tests.core.rows import take_rows
+from tests.core.rows import numbers, take_rows
 from tests.core.strategies import batches
 
 DOMAIN = Domain((Number("x", 0, 1), Number("y", -5, 5)))
@@ -46,7 +46,7 @@ def plan_for(
     epsilon: str, *, m: int | None = None, size: DeclaredSize | EstimatedSize | None = None, noisy: int | None = None
 ) -> Plan:
     """A plan for two attributes, on a grid of m per axis where one is given."""
-    order = Order(dimensions=2, epsilon=Epsilon.parse(epsilon), clusters=2, size=size or DeclaredSize(500))
+    order = Order(attributes=numbers(2), epsilon=Epsilon.parse(epsilon), clusters=2, size=size or DeclaredSize(500))
     plan = make_plan(order, max_cells=10**6, noisy_size=noisy)
     return plan if m is None else Plan(order=order, size=plan.size, wanted=m, grid=Grid.uniform(m, 2))
 
@@ -164,7 +164,7 @@ def test_cells_get_the_rest_of_the_epsilon_and_the_size_its_share(monkeypatch: p
         return np.full(size, 7, dtype=np.int64)
 
     monkeypatch.setattr("core.release.draw_noise", spy)
-    order = Order(dimensions=2, epsilon=Epsilon.parse("1"), clusters=2, size=EstimatedSize())
+    order = Order(attributes=numbers(2), epsilon=Epsilon.parse("1"), clusters=2, size=EstimatedSize())
     bought = noisy_size(1000, order, NoiseSource())
     assert bought == 1007
     plan = make_plan(order, max_cells=10**4, noisy_size=bought)
@@ -175,7 +175,7 @@ def test_cells_get_the_rest_of_the_epsilon_and_the_size_its_share(monkeypatch: p
 
 def test_a_declared_size_is_not_bought() -> None:
     """There is no epsilon to buy it with, and asking is refused."""
-    with pytest.raises(InvalidEpsilon):
+    with pytest.raises(InvalidOrder):
         noisy_size(1000, plan_for("1").order, NoiseSource())
 
 
@@ -190,7 +190,7 @@ def test_a_release_uses_no_generator_but_the_operating_system() -> None:
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("a generator that is not the operating system's was used")
 
-    order = Order(dimensions=2, epsilon=Epsilon.parse("0.013"), clusters=2, size=EstimatedSize())
+    order = Order(attributes=numbers(2), epsilon=Epsilon.parse("0.013"), clusters=2, size=EstimatedSize())
     # Inside the test only: the plugin that shuffles the tests seeds these very functions between them.
     with pytest.MonkeyPatch.context() as patch:
         for module in (np.random, random):
@@ -215,7 +215,7 @@ def test_noise_has_no_default_and_no_seed() -> None:
 
 def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
     """At epsilon 100 the listed cells are those with that many rows, on a grid that nobody could noise cell by cell."""
-    order = Order(dimensions=8, epsilon=Epsilon.parse("100"), clusters=2, size=DeclaredSize(500))
+    order = Order(attributes=numbers(8), epsilon=Epsilon.parse("100"), clusters=2, size=DeclaredSize(500))
     plan = Plan(order=order, size=500, wanted=100, grid=Grid.uniform(100, 8), threshold=7)
     domain = Domain(tuple(Number(f"x{i}", 0, 1) for i in range(8)))
     rows = np.repeat(np.array([[0.005] * 8, [0.995] * 8, [0.505] * 8]), [6, 7, 20], axis=0)
@@ -230,7 +230,7 @@ def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
 
 def test_with_hardly_any_noise_every_cell_that_holds_a_row_is_listed() -> None:
     """20,000 rows of five attributes at epsilon 100, hardly two in one cell: all are listed, and none is made up."""
-    order = Order(dimensions=5, epsilon=Epsilon.parse("100"), clusters=5, size=EstimatedSize())
+    order = Order(attributes=numbers(5), epsilon=Epsilon.parse("100"), clusters=5, size=EstimatedSize())
     plan = make_plan(order, max_cells=10**5, noisy_size=20_000)
     domain = Domain(tuple(Number(f"x{i}", 0, 1) for i in range(5)))
     counts = OccupiedCounts(plan.grid)
@@ -278,7 +278,7 @@ def test_a_draw_buys_the_size_once_and_plans_from_it(
         return 777
 
     monkeypatch.setattr("core.release.noisy_size", noised)
-    order = Order(dimensions=2, epsilon=Epsilon.parse("1"), clusters=3, size=size)
+    order = Order(attributes=numbers(2), epsilon=Epsilon.parse("1"), clusters=3, size=size)
     rows = ScriptedRows(5)
     synopsis = draw(
         rows,

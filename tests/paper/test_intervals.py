@@ -34,7 +34,7 @@ def world(setting: Setting) -> tuple[Domain, np.ndarray, Records]:
 def released(setting: Setting, domain: Domain, records: Records, epsilon: str) -> Synopsis:
     """One release with the paper's grid for this epsilon."""
     size = DeclaredSize(setting.N)
-    order = Order(dimensions=setting.d, epsilon=Epsilon.parse(epsilon), clusters=setting.K, size=size)
+    order = Order(attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=setting.K, size=size)
     plan = make_plan(order, max_cells=10**6)
     return release(
         count(records, plan.grid),

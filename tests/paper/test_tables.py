@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.plan import cells_per_axis, epsilon_range, eugkm_cells_per_axis
+from core.rule import cells_per_axis, epsilon_range, eugkm_cells_per_axis
 
 PLACES = Decimal("0.001")
 # Decimals, so that a printed figure is compared with its digits and not with the nearest double.

@@ -33,6 +33,7 @@ from core.plan import DeclaredSize, Order, Plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange
 from core.release import release
+from tests.core.rows import numbers
 from tests.statistical.laws import Sampler, ours, scaled
 
 ALPHA = 1e-6
@@ -47,7 +48,7 @@ def epsilon_lower_bound(likely: int, unlikely: int, trials: int) -> float:
 
 def released(count: int, epsilon: str, m: int, d: int) -> np.ndarray:
     """The noisy counts of a release in which every cell holds `count` records."""
-    order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=1, size=DeclaredSize(1000))
+    order = Order(attributes=numbers(d), epsilon=Epsilon.parse(epsilon), clusters=1, size=DeclaredSize(1000))
     grid = Grid.uniform(m, d)
     synopsis = release(
         Counts(grid, np.full(grid.cell_count, count)),

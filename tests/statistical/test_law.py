@@ -11,6 +11,7 @@ from core.budget import Epsilon
 from core.plan import EstimatedSize, Order
 from core.randomness import NoiseSource
 from core.release import noisy_size
+from tests.core.rows import numbers
 from tests.statistical.laws import (
     LEVEL,
     Sampler,
@@ -87,7 +88,7 @@ def test_cells_are_noised_independently(text: str, lag: int) -> None:
 def test_a_noisy_size_has_the_law_of_its_share() -> None:
     """A fifth of an epsilon of 1 buys a size with noise at 0.2 exactly: accepted there, rejected 10 % beside it."""
     size = EstimatedSize(share=Fraction(1, 5))
-    order = Order(dimensions=2, epsilon=Epsilon.parse("1"), clusters=2, size=size)
+    order = Order(attributes=numbers(2), epsilon=Epsilon.parse("1"), clusters=2, size=size)
     noise = NoiseSource()
     draws = np.array([noisy_size(1000, order, noise) for _ in range(40_000)]) - 1000
     ends = cuts(Epsilon.parse("0.2"), 0.0125)

@@ -1,13 +1,17 @@
-"""Datasets: the domain of a body, and the reply about a dataset."""
+"""Datasets: the domain and the unit of a body, and the reply about a dataset."""
 
 from __future__ import annotations
 
 from app.ledger.standing import Standing
 from app.releases.datasets import Dataset
+from core.domain.attribute import Attribute
 from core.domain.domain import Domain
+from core.domain.kinds import attribute_of
 from core.domain.number import Number
 from core.errors import InvalidDomain
+from core.unit import Unit
 from rugnik import wire
+from rugnik.wire.base import json_fields
 
 # Variances, covariances and their errors stay within the range of a double.
 LEAST_WIDTH, MOST_WIDTH = 1e-70, 1e70
@@ -18,13 +22,21 @@ def domain_of(body: wire.DatasetBody) -> Domain:
     return Domain(tuple(_attribute(position, each) for position, each in enumerate(body.attributes)))
 
 
-def _attribute(position: int, body: wire.AttributeBody) -> Number:
+def unit_of(body: wire.DatasetBody) -> Unit:
+    """The privacy unit; InvalidDomain where it is none."""
+    try:
+        return Unit.from_json(json_fields(body.unit))
+    except InvalidDomain as error:
+        raise InvalidDomain(f"unit: {error}") from None
+
+
+def _attribute(position: int, body: wire.AttributeBody) -> Attribute:
     """An attribute; errors name it by its position, because messages do not repeat what was sent."""
     try:
-        attribute = Number(name=body.name, lower=body.lower, upper=body.upper)
+        attribute = attribute_of(json_fields(body))
     except InvalidDomain as error:
         raise InvalidDomain(f"attributes[{position}]: {error}") from None
-    if not LEAST_WIDTH <= attribute.width <= MOST_WIDTH:
+    if isinstance(attribute, Number) and not LEAST_WIDTH <= attribute.width <= MOST_WIDTH:
         raise InvalidDomain(f"attributes[{position}]: The bounds lie {LEAST_WIDTH:g} to {MOST_WIDTH:g} apart.")
     return attribute
 
@@ -36,7 +48,8 @@ def dataset_reply(dataset: Dataset) -> wire.Dataset:
         name=dataset.name,
         description=dataset.description,
         state="closed" if dataset.closed else "open",
-        attributes=tuple(wire.Attribute(**each.declaration()) for each in dataset.domain.attributes),
+        attributes=tuple(wire.Attribute.of(each.declaration()) for each in dataset.domain.attributes),
+        unit=wire.Unit(**dataset.unit.to_json()),
         budget=wire.Budget(granted=str(budget.granted), spent=str(budget.spent), remaining=str(budget.remaining)),
         releases=tuple(_summary(key, standing) for key, standing in dataset.releases.items()),
     )

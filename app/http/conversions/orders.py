@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from app.questions.encoding import grid_reply
+from app.releases.datasets import Dataset, Schema
 from app.releases.orders import ReleaseOrder, share_of
 from core.budget import Epsilon
-from core.domain.domain import Domain
 from core.forecast import TYPICAL_SHARE, Forecast, epsilon_for_count_error, size_warning
-from core.mechanisms.discrete_laplace import MECHANISM, DiscreteLaplace
-from core.plan import DeclaredSize, EstimatedSize, Rule
+from core.plan import DeclaredSize, EstimatedSize, Order, Rule
 from core.records import OutOfRange
 from rugnik import wire
 
 
-def ordered(body: wire.OrderBody, domain: Domain) -> ReleaseOrder:
+def ordered(body: wire.OrderBody, schema: Dataset | Schema) -> ReleaseOrder:
     """The order of a body, without a guess of its size: an order is on record for ever."""
-    order = _order(body, domain, Epsilon.parse(body.epsilon))
+    order = _order(body, schema, Epsilon.parse(body.epsilon))
     if isinstance(order.size, EstimatedSize):
         return replace(order, size=replace(order.size, guess=None))
     return order
 
 
-def planned(body: wire.PlanBody, domain: Domain, *, max_cells: int) -> ReleaseOrder:
+def planned(body: wire.PlanBody, schema: Dataset | Schema, *, max_cells: int) -> ReleaseOrder:
     """The order of a body; where it has a target, with the epsilon that reaches it."""
     if body.target is None:
-        return _order(body, domain, Epsilon.parse(body.epsilon or ""))
-    trial = _order(body, domain, Epsilon.parse("1")).order
+        return _order(body, schema, Epsilon.parse(body.epsilon or ""))
+    trial = _order(body, schema, Epsilon.parse("1")).order(schema.domain)
     epsilon = epsilon_for_count_error(trial, count_error=body.target.count_error, max_cells=max_cells)
-    return _order(body, domain, epsilon)
+    return _order(body, schema, epsilon)
 
 
-def _order(body: wire.TermsBody, domain: Domain, epsilon: Epsilon) -> ReleaseOrder:
+def _order(body: wire.TermsBody, schema: Dataset | Schema, epsilon: Epsilon) -> ReleaseOrder:
     return ReleaseOrder(
-        attributes=tuple(body.attributes) if body.attributes is not None else domain.names,
+        attributes=tuple(body.attributes) if body.attributes is not None else schema.domain.names,
         epsilon=epsilon,
         clusters=body.clusters,
         size=_size(body.size),
         rule=Rule(body.rule),
         out_of_range=OutOfRange(body.out_of_range),
+        unit=schema.unit,
     )
 
 
@@ -49,29 +49,32 @@ def _size(body: wire.DeclaredBody | wire.EstimateBody) -> DeclaredSize | Estimat
     return EstimatedSize(share=share_of(body.estimate), guess=body.guess)
 
 
-def plan_reply(order: ReleaseOrder, forecast: Forecast | None) -> wire.Plan:
+def plan_reply(order: ReleaseOrder, schema: Schema, forecast: Forecast | None) -> wire.Plan:
     """An order and its forecast; without a forecast, the advice to guess the size."""
+    terms = order.order(schema.domain)
     warnings = forecast.warnings if forecast else ("Add a guess to the size to see the grid and what to expect of it.",)
-    declared = size_warning(order.order)
+    declared = size_warning(terms)
     return wire.Plan(
         order=order.to_json(),
         grid=grid_reply(forecast.plan.grid) if forecast else None,
         threshold=forecast.plan.threshold if forecast else None,
-        noise=noise_reply(order),
+        noise=noise_reply(terms),
         predicted=_predicted(forecast) if forecast else None,
         warnings=(*warnings, declared) if declared else tuple(warnings),
+        attributes=tuple(wire.AttributeCost(**asdict(each)) for each in forecast.costs) if forecast else (),
+        people=tuple(wire.PersonCost(**asdict(each)) for each in forecast.people) if forecast else (),
     )
 
 
-def noise_reply(order: ReleaseOrder) -> wire.Noise:
-    """The noise of an order: it follows from epsilon alone."""
-    terms = order.order
+def noise_reply(order: Order) -> wire.Noise:
+    """The noise of an order: it follows from epsilon and the unit alone."""
+    law, size_law = order.law, order.size_law
     return wire.Noise(
-        mechanism=MECHANISM,
-        epsilon_histogram=str(terms.histogram_epsilon),
-        epsilon_size=str(terms.size_epsilon),
-        cell_sd=DiscreteLaplace.at(terms.histogram_epsilon).standard_deviation,
-        size_sd=DiscreteLaplace.at(terms.size_epsilon).standard_deviation if terms.size_epsilon else None,
+        mechanism=law.mechanism,
+        epsilon_histogram=str(order.histogram_epsilon),
+        epsilon_size=str(order.size_epsilon),
+        cell_sd=law.standard_deviation,
+        size_sd=size_law.standard_deviation if size_law else None,
     )
 
 
@@ -82,7 +85,7 @@ def _predicted(forecast: Forecast) -> wire.Predicted:
         count_error=forecast.count_error,
         typical_range=TYPICAL_SHARE,
         expected_deviation=forecast.expected_deviation,
-        theorem_range=(forecast.epsilon_low, forecast.epsilon_high),
+        theorem_range=forecast.theorem_range,
         inside_theorem=forecast.inside_theorem,
         memory_bytes=forecast.memory_bytes,
     )

@@ -41,16 +41,17 @@ def _fields(release: Release, synopsis: Synopsis | None) -> dict[str, Any]:
 
 
 def _plan(release: Release, synopsis: Synopsis | None) -> wire.ReleasePlan:
+    order = release.order.order(release.domain)
     grid, size, threshold = None, None, None
     if synopsis is not None:
         grid, size, threshold = synopsis.grid, synopsis.size, synopsis.threshold
     elif release.order.is_declared:
-        plan = make_plan(release.order.order, max_cells=release.max_cells)
+        plan = make_plan(order, max_cells=release.max_cells)
         grid, size, threshold = plan.grid, plan.size, plan.threshold
     return wire.ReleasePlan(
         order=release.order.to_json(),
         grid=grid_reply(grid) if grid else None,
         threshold=threshold,
-        noise=noise_reply(release.order),
+        noise=noise_reply(order),
         size=size,
     )

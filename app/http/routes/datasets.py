@@ -7,15 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from app.http.callers import Anyone, Curator, CurrentService, Grantor
-from app.http.conversions.datasets import dataset_reply, domain_of
+from app.http.conversions.datasets import dataset_reply, domain_of, unit_of
 from app.http.paging import Limit, page
 from app.http.problems import declared
+from app.http.wire_route import WireRoute
 from app.releases import datasets
 from core.budget import Epsilon
 from rugnik.wire import Dataset, DatasetBody, DatasetList, GrantBody
 from rugnik.wire.limits import NO_CONTROL
 
-router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+router = APIRouter(prefix="/v1/datasets", tags=["datasets"], route_class=WireRoute)
 
 Name = Annotated[str, Path(max_length=64, pattern=NO_CONTROL, description="The dataset's name.")]
 
@@ -30,6 +31,7 @@ def register(service: CurrentService, caller: Curator, body: DatasetBody) -> Dat
         description=body.description,
         domain=domain_of(body),
         budget=Epsilon.parse(body.budget),
+        unit=unit_of(body),
     )
     return dataset_reply(dataset)
 

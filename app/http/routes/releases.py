@@ -12,11 +12,12 @@ from app.http.conversions.releases import published_reply, release_reply
 from app.http.problems import declared
 from app.http.routes.datasets import Name
 from app.http.uploads import receive_upload, upload_media
+from app.http.wire_route import WireRoute
 from app.releases import datasets, ordering, planning, reading
 from rugnik.wire import OrderBody, Plan, PlanBody, Published, Release
 from rugnik.wire.limits import NO_CONTROL
 
-router = APIRouter(prefix="/v1", tags=["releases"])
+router = APIRouter(prefix="/v1", tags=["releases"], route_class=WireRoute)
 
 ReleaseId = Annotated[str, Path(max_length=32, pattern=NO_CONTROL, description="The release's id.")]
 IdempotencyKey = Annotated[
@@ -33,9 +34,9 @@ IdempotencyKey = Annotated[
 @router.post("/datasets/{name}/plans", responses=declared(404))
 def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -> Plan:
     """See what an order would give, for no epsilon and without any data."""
-    domain = datasets.get_domain(service, caller, name)
-    order = planned(body, domain, max_cells=service.settings.max_cells)
-    return plan_reply(order, planning.plan(service, caller, name, order))
+    schema = datasets.get_schema(service, caller, name)
+    order = planned(body, schema, max_cells=service.settings.max_cells)
+    return plan_reply(order, schema, planning.plan(service, caller, name, order))
 
 
 @router.post("/datasets/{name}/releases", status_code=201, responses=declared(404, 409))
@@ -43,7 +44,7 @@ def order(
     service: CurrentService, caller: Curator, name: Name, body: OrderBody, idempotency_key: IdempotencyKey = None
 ) -> Release:
     """Order a release: its epsilon is charged now, before any row is read."""
-    wanted = ordered(body, datasets.get_domain(service, caller, name))
+    wanted = ordered(body, datasets.get_schema(service, caller, name))
     release = ordering.order(service, caller, name, wanted, idempotency_key=idempotency_key)
     return release_reply(*reading.get(service, caller, release.id))
 

@@ -31,9 +31,9 @@ LIMITS = Limits(max_line_bytes=400)
 SIZE = DeclaredSize(500)
 
 
-def order(size: DeclaredSize | EstimatedSize = SIZE, *, dimensions: int = 2) -> Order:
+def order(size: DeclaredSize | EstimatedSize = SIZE, *, domain: Domain = DOMAIN) -> Order:
     """An order for a small grid."""
-    return Order(dimensions=dimensions, epsilon=Epsilon.parse("1"), clusters=3, size=size)
+    return Order(attributes=domain.attributes, epsilon=Epsilon.parse("1"), clusters=3, size=size)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,7 +56,7 @@ def count(
     limits: Limits = LIMITS,
 ) -> Counted:
     """Count an upload, given as bytes or as chunks. With an estimated size no noise is added to the size."""
-    wanted = order(size, dimensions=domain.dimensions)
+    wanted = order(size, domain=domain)
     with read_upload(
         [body] if isinstance(body, bytes) else body,
         media_type=media_type,

@@ -134,6 +134,7 @@ def test_what_is_registered_is_what_is_shown(api: Api) -> None:
         "description": "élan",
         "state": "open",
         "attributes": odd,
+        "unit": {"kind": "record"},
         "budget": {"granted": "0.123456789", "spent": "0", "remaining": "0.123456789"},
         "releases": [],
     }
@@ -151,6 +152,7 @@ def test_registration_is_a_grant_on_the_record(api: Api) -> None:
     assert entry["detail"] == {
         "reason": "registration",
         "domain": [["age", "0.0", "100.0"], ["income", "0.0", "1000.0"]],
+        "unit": {"kind": "record"},
         "description": "",
     }
 

@@ -71,9 +71,10 @@ def test_a_plan_tells_what_an_order_would_give(city: Api) -> None:
         "size": {"declared": 10_000},
         "rule": "rugnik",
         "out_of_range": "clip",
+        "unit": {"kind": "record"},
     }
     cells = reply["grid"]["cells_per_axis"]
-    assert reply["grid"] == {"cells_per_axis": cells, "dimensions": 2, "cells": cells**2}
+    assert reply["grid"] == {"cells_per_axis": cells, "dimensions": 2, "cells": cells**2, "shape": [cells, cells]}
     assert reply["noise"]["mechanism"] == "discrete_laplace"
     assert (reply["noise"]["epsilon_histogram"], reply["noise"]["epsilon_size"]) == ("0.5", "0")
     assert reply["noise"]["size_sd"] is None

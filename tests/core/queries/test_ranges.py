@@ -28,7 +28,7 @@ from core.records import OutOfRange
 from core.synopsis import Synopsis
 from tests.core.intervals import test_listed
 from tests.core.queries.worlds import LEVEL, least_hits, noisy, rows, synopsis_of
-from tests.core.rows import take_rows
+from tests.core.rows import numbers, take_rows
 
 HOURS = Domain((Number("hour", 0, 24),))
 TRIPS = Domain(tuple(Number(a["name"], a["lower"], a["upper"]) for a in demo_data.SCHEMA["attributes"]))
@@ -66,7 +66,7 @@ def demo_trips() -> Floats:
 @cache
 def demo_grid() -> Grid:
     """The grid that the demo's order gives: epsilon 1, five clusters, twenty thousand rows."""
-    order = Order(dimensions=3, epsilon=Epsilon.parse("1"), clusters=5, size=DeclaredSize(20_000))
+    order = Order(attributes=numbers(3), epsilon=Epsilon.parse("1"), clusters=5, size=DeclaredSize(20_000))
     return make_plan(order, max_cells=10**6).grid
 
 
