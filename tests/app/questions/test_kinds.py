@@ -44,7 +44,7 @@ PARTS = {
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Desk]]:
     """One service with two releases of the same rows: next to no noise, different attributes."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("kinds") / "data", log_level="warning")
+    settings = Settings(data_dir=tmp_path_factory.mktemp("kinds") / "data", log_level="warning", max_budget="90")
     with Api(create_app(settings, frozen_clock)) as api:
         table = truth()
         yield {"calendar": published(api, CALENDAR, table), "ledger": published(api, LEDGER, table)}
@@ -377,7 +377,7 @@ def test_points_have_values_of_the_right_kind(desks: dict[str, Desk]) -> None:
 def test_more_work_than_is_allowed_is_refused_by_the_size_of_the_part(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The same question is refused about all groups and answered about a part."""
     folder = tmp_path_factory.mktemp("effort") / "data"
-    settings = Settings(data_dir=folder, log_level="warning", max_answer_seconds=1.0)
+    settings = Settings(data_dir=folder, log_level="warning", max_answer_seconds=1.0, max_budget="90")
     with Api(create_app(settings, frozen_clock)) as api:
         desk = published(api, CALENDAR, truth())
         whole = desk.get("clusters?k=8&method=lloyd&group_by=sex")
