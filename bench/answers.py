@@ -31,8 +31,9 @@ from core.budget import NOTHING, Epsilon
 from core.cells import DenseCells
 from core.checkpoint import carry_on
 from core.clustering.methods import Method
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.plan import Rule
 from core.queries.boxes import Range
 from core.queries.clusters import find_clusters
@@ -66,7 +67,7 @@ def synopsis(cells_per_axis: int, seed: int = 0) -> Synopsis:
     return Synopsis(
         dataset="d",
         release="r",
-        domain=Domain((Attribute("x", 0, 100), Attribute("y", 0, 100))),
+        domain=Domain((Number("x", 0, 100), Number("y", 0, 100))),
         cells=DenseCells(grid, counts.astype(np.int64)),
         epsilon=Epsilon.parse("1"),
         size_epsilon=NOTHING,

@@ -126,7 +126,7 @@ def judge(synopsis: Synopsis, points: Floats, clustering: Clusters) -> Hits:
     """Compare an answer with the rows, which are within [-1, 1]^d."""
     centres = np.array([cluster.centre for cluster in clustering.clusters])
     k, cells = len(centres), synopsis.grid.centres()
-    counts = count(take_in(points, synopsis.domain, OutOfRange.CLIP).records, synopsis.grid).cells
+    counts = count(take_in(tuple(points.T), synopsis.domain, OutOfRange.CLIP).records, synopsis.grid).cells
     labels = labels_of(cells, centres)
     sizes = np.bincount(labels, weights=counts, minlength=k)
     floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))
@@ -179,7 +179,7 @@ def moment_misses(task: tuple[Tied, int]) -> NDArray[np.int64]:
     values = np.clip(np.stack([x, y], axis=1), -1, 1)
     noise = np.random.default_rng(seed)
     release = released(values, epsilon=world.epsilon, clusters=4, declared=False, rng=noise)
-    counts = count(take_in(values, release.domain, OutOfRange.CLIP).records, release.grid).cells
+    counts = count(take_in(tuple(values.T), release.domain, OutOfRange.CLIP).records, release.grid).cells
     exact = replace(release, cells=DenseCells(release.grid, counts), epsilon=Epsilon.parse("100"), size_epsilon=NOTHING)
     return np.array([_missed(moments(exact, level=level), moments(release, level=level)) for level in LEVELS])
 

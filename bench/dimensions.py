@@ -26,8 +26,9 @@ from bench.report import OUT, Section, cpu_seconds, publish, save
 from core.budget import Epsilon
 from core.clustering.kmeans import kmeans, nearest
 from core.clustering.methods import Method, cells_of, weights_of
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.histogram import OccupiedCounts, empty_counts
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.threshold import least_threshold
@@ -72,11 +73,11 @@ def wcss(rows: Floats, centres: Floats) -> float:
 def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
     """The synopsis that the service would publish."""
     d = rows.shape[1]
-    domain = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d)))
+    domain = Domain(tuple(Number(f"x{i}", -1, 1) for i in range(d)))
     order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=CLUSTERS, size=DeclaredSize(len(rows)))
     plan = make_plan(order, max_cells=max_cells)
     counts = empty_counts(plan)
-    counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
+    counts.add(take_in(tuple(rows.T), domain, OutOfRange.CLIP).records)
     return release(
         counts, plan, NoiseSource(), domain=domain, out_of_range=OutOfRange.CLIP, dataset="bench", release_id="bench"
     )
@@ -232,13 +233,13 @@ def _vast() -> str:
     d, m, n = 12, 10, 100_000
     middles = rng.uniform(-0.8, 0.8, (CLUSTERS, d))
     rows = np.clip(middles[rng.integers(CLUSTERS, size=n)] + 0.03 * rng.normal(size=(n, d)), -1, 1)
-    domain = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d)))
+    domain = Domain(tuple(Number(f"x{i}", -1, 1) for i in range(d)))
     order = Order(dimensions=d, epsilon=Epsilon.parse("1"), clusters=CLUSTERS, size=DeclaredSize(n))
     grid = Grid.uniform(m, d)
     threshold = least_threshold(grid.cell_count, DiscreteLaplace.at(order.histogram_epsilon))
     plan = Plan(order=order, size=n, wanted=m, grid=grid, threshold=threshold)
     counts = OccupiedCounts(grid)
-    counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
+    counts.add(take_in(tuple(rows.T), domain, OutOfRange.CLIP).records)
     synopses: list[Synopsis] = []
 
     def publish_it() -> None:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from bench.published import Floats
 from core.budget import Epsilon
 from core.cells import DenseCells
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.histogram import count
 from core.plan import DeclaredSize, EstimatedSize, Order, make_plan
 from core.records import OutOfRange, take_in
@@ -24,8 +25,8 @@ def released(points: Floats, *, epsilon: str, clusters: int, declared: bool, rng
     order = Order(dimensions=d, epsilon=Epsilon.parse(epsilon), clusters=clusters, size=size)
     noisy_size = None if declared else n + int(_noise(order.size_epsilon, 1, rng)[0])
     plan = make_plan(order, max_cells=_MAX_CELLS, noisy_size=noisy_size)
-    domain = Domain(tuple(Attribute(f"x{axis}", -1, 1) for axis in range(d)))
-    exact = count(take_in(points, domain, OutOfRange.CLIP).records, plan.grid)
+    domain = Domain(tuple(Number(f"x{axis}", -1, 1) for axis in range(d)))
+    exact = count(take_in(tuple(points.T), domain, OutOfRange.CLIP).records, plan.grid)
     return Synopsis(
         dataset="bench",
         release="bench",

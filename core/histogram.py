@@ -97,12 +97,12 @@ class OccupiedCounts:
 
 def cell_indices(records: Records, grid: Grid) -> NDArray[np.int64]:
     """The cell number of each record: integer arithmetic, the same on every platform."""
-    if records.fixed.shape[1] != grid.dimensions:
+    if len(records.columns) != grid.dimensions:
         raise InvalidRecords("The records and the grid have different dimensions.")
     numbers = np.zeros(len(records), dtype=np.int64)
-    for x, axis in enumerate(grid.axes):
+    for axis, codes in zip(grid.axes, records.columns, strict=True):
         numbers *= axis.cells
-        numbers += axis.cell_of(records.fixed[:, x])
+        numbers += axis.cell_of(codes)
     return numbers
 
 

@@ -1,19 +1,18 @@
-"""Records: one batch of rows as fixed-point numbers, alive for one release; no serialiser, no value in its repr."""
+"""Records: one batch of rows as codes, a column per attribute. They live for one release and are never written."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.attribute import Codes
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
-
-_SCALE = 2.0**32
-_LARGEST = _SCALE - 1.0
 
 
 class OutOfRange(StrEnum):
@@ -25,16 +24,9 @@ class OutOfRange(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Records:
-    """Rows inside the domain: `fixed[i, x]` is attribute x of row i in units of 2^-32 of its range.
+    """Rows inside the domain: `columns[x]` has a code for each row (`core.domain.attribute`), read-only."""
 
-    For t in [0, 1] the fixed-point number is q = min(ceil(t 2^32), 2^32 - 1), so that (q m) >> 32 is the row's cell
-    on an axis of m cells (`core.domain.axis.Axis.cell_of`). ceil and not floor: an edge j/m that is no multiple of
-    2^-32 would round down to a number below the edge, into the cell before the one it opens. A value less than 2^-32 of
-    the range below an edge is counted in the next cell; that is a rounding of single rows, and no other row's cell
-    depends on it.
-    """
-
-    fixed: NDArray[np.uint32]
+    columns: tuple[Codes, ...]
 
     def __repr__(self) -> str:
         return "Records(…)"
@@ -43,39 +35,50 @@ class Records:
         raise TypeError("Records are private: they are counted where they are read, never sent or stored.")
 
     def __len__(self) -> int:
-        return len(self.fixed)
+        return len(self.columns[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Intake:
-    """What became of a batch: its Records and how many rows were read, dropped and clipped. Private, all of it."""
+    """What became of a batch: its Records and how many rows were read, dropped and clipped. Private, all of it.
+
+    `kept` marks the rows of the batch that became records; None where all did.
+    """
 
     records: Records
     rows_read: int
     rows_dropped: int
     rows_clipped: int
+    kept: NDArray[np.bool_] | None
 
 
-def take_in(values: NDArray[np.float64], domain: Domain, out_of_range: OutOfRange) -> Intake:
-    """Rows of a batch, one per line of `values`, each judged alone.
+def take_in(columns: Sequence[NDArray[Any]], domain: Domain, out_of_range: OutOfRange) -> Intake:
+    """The rows of a batch, a column for each attribute as its `column_type` says. Each row is judged alone.
 
-    A row with a value that is not finite is dropped; a row out of bounds is clipped to them or dropped. Nothing here
-    looks at two rows together, so one row more or less changes one record at most.
+    A row with a value that its attribute drops is dropped; a row out of bounds is clipped to them or dropped. Nothing
+    here looks at two rows together, so one row more or less changes one record at most.
     """
-    if values.ndim != 2 or values.shape[1] != domain.dimensions:
+    if len(columns) != domain.dimensions or any(c.ndim != 1 or len(c) != len(columns[0]) for c in columns):
         raise InvalidRecords(f"A batch has one column for each of the {domain.dimensions} attributes.")
-    kept = values[np.isfinite(values).all(axis=1)]
-    lower, upper, width = domain.lower, domain.upper, domain.width
-    inside = ((kept >= lower) & (kept <= upper)).all(axis=1)
-    outside = int(len(kept) - inside.sum())
-    if OutOfRange(out_of_range) is OutOfRange.CLIP:
-        kept = np.clip(kept, lower, upper)
-        clipped = outside
-    else:
-        kept = kept[inside]
-        clipped = 0
-    fixed = np.minimum(np.ceil((kept - lower) / width * _SCALE), _LARGEST).astype(np.uint32)
-    fixed.flags.writeable = False
+    clip = OutOfRange(out_of_range) is OutOfRange.CLIP
+    pairs = zip(domain.attributes, columns, strict=True)
+    encoded = [attribute.encode(column, clip=clip) for attribute, column in pairs]
+    dropped, outside = (_any([getattr(each, mask) for each in encoded]) for mask in ("dropped", "outside"))
+    kept = None if dropped is None else ~dropped
+    codes = [each.codes if kept is None else each.codes[kept] for each in encoded]
+    for column in codes:
+        column.flags.writeable = False
+    clipped = 0 if outside is None else int(np.count_nonzero(outside if kept is None else outside & kept))
     return Intake(
-        records=Records(fixed), rows_read=len(values), rows_dropped=len(values) - len(kept), rows_clipped=clipped
+        records=Records(tuple(codes)),
+        rows_read=len(columns[0]),
+        rows_dropped=0 if dropped is None else int(np.count_nonzero(dropped)),
+        rows_clipped=clipped,
+        kept=kept,
     )
+
+
+def _any(masks: list[NDArray[np.bool_] | None]) -> NDArray[np.bool_] | None:
+    """The rows that any of the masks marks; None for none."""
+    given = [mask for mask in masks if mask is not None]
+    return np.logical_or.reduce(given) if given else None

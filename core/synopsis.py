@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.cells import Cells, cells_from_bytes
 from core.domain.domain import Domain
-from core.domain.grid import Grid
 from core.errors import CoreError, InvalidSynopsis
 from core.mechanisms.discrete_laplace import MECHANISM, DiscreteLaplace
 from core.mechanisms.law import NoiseLaw
+from core.noisy_histogram import NoisyHistogram
 from core.plan import Rule
 from core.records import OutOfRange
+from core.unit import RECORD, Unit
 
-_MAGIC = b"rugnik synopsis 1\n"
+_MAGIC = b"rugnik synopsis %d\n"
+_FORMATS = (1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Synopsis:
+class Synopsis(NoisyHistogram):
     """What stage 1 leaves behind and stage 2 sees: public numbers and noisy counts, nothing else.
 
     `cells` are the noisy counts on their grid: `DenseCells` for every cell, `ThresholdedCells` for those that reach a
@@ -44,27 +43,13 @@ class Synopsis:
     out_of_range: OutOfRange
     size: int
     size_declared: bool
+    unit: Unit = RECORD
 
     def __post_init__(self) -> None:
         if self.grid.dimensions != self.domain.dimensions:
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
         if self.size_epsilon >= self.epsilon:
             raise InvalidSynopsis("The size of a synopsis was bought with a part of its epsilon, not with all of it.")
-
-    @property
-    def grid(self) -> Grid:
-        """The grid of the cells."""
-        return self.cells.grid
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """The noisy counts of the listed cells, as drawn: signed, the last attribute fastest, read-only."""
-        return self.cells.counts
-
-    @property
-    def threshold(self) -> int | None:
-        """The least noisy count that is listed; None where every cell is listed."""
-        return self.cells.threshold
 
     @property
     def histogram_epsilon(self) -> Epsilon:
@@ -74,12 +59,14 @@ class Synopsis:
     @property
     def law(self) -> NoiseLaw:
         """The law of the noise of each cell."""
-        return DiscreteLaplace.at(self.histogram_epsilon)
+        return DiscreteLaplace.at(self.histogram_epsilon, rows_per_unit=self.unit.max_rows)
 
     @property
     def size_law(self) -> NoiseLaw | None:
         """The law of the noise of a bought size; None where the size was declared."""
-        return DiscreteLaplace.at(self.size_epsilon) if self.size_epsilon else None
+        if not self.size_epsilon:
+            return None
+        return DiscreteLaplace.at(self.size_epsilon, rows_per_unit=self.unit.max_rows)
 
     @property
     def digest(self) -> str:
@@ -89,10 +76,17 @@ class Synopsis:
     def to_bytes(self) -> bytes:
         """A line that names the format, a line of canonical JSON, then the counts as little-endian 64-bit integers.
 
-        With a threshold the numbers of the listed cells stand before their counts, in the same way. This is format 1:
-        it has uniform grids only, and any other raises ValueError.
+        With a threshold the numbers of the listed cells stand before their counts, in the same way. Format 1, that of
+        version 0.1, serves whatever it can say: numbers alone, equally many cells on every axis, one record for a unit.
+        Format 2 serves everything else. It has the kinds of attributes, the cells of each axis and the unit.
         """
-        return _MAGIC + canonical_json(self._header()) + b"\n" + self.cells.to_bytes()
+        magic, header = _MAGIC % self._format, canonical_json(self._header())
+        return magic + header + b"\n" + self.cells.to_bytes()
+
+    @property
+    def _format(self) -> int:
+        plain = all(isinstance(written, list) for written in self.domain.to_json())
+        return 1 if plain and self.grid.cells_per_axis and not self.unit.is_person else 2
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Synopsis:
@@ -107,12 +101,11 @@ class Synopsis:
         return synopsis
 
     def _header(self) -> dict[str, Any]:
-        return self.cells.header() | {
+        header = self.cells.header() | {
             "clusters": self.clusters,
             "dataset": self.dataset,
             "domain": self.domain.to_json(),
             "epsilon": str(self.epsilon),
-            "grid": {"cells_per_axis": self.grid.cells_per_axis, "dimensions": self.grid.dimensions},
             "mechanism": MECHANISM,
             "out_of_range": self.out_of_range.value,
             "release": self.release,
@@ -121,11 +114,21 @@ class Synopsis:
             "size_declared": self.size_declared,
             "size_epsilon": str(self.size_epsilon),
         }
+        if self._format == 1:
+            grid = {"cells_per_axis": self.grid.cells_per_axis, "dimensions": self.grid.dimensions}
+            return header | {"grid": grid}
+        cells = [axis.value_cells for axis in self.grid.axes]
+        return header | {"grid": {"cells": cells}, "unit": self.unit.to_json()}
 
     @classmethod
     def _from_header(cls, header: dict[str, Any], integers: bytes) -> Synopsis:
         domain = Domain.from_json(header["domain"])
-        grid = domain.grid(_typed(header["grid"]["cells_per_axis"], int))
+        written = header["grid"]
+        grid = domain.grid(
+            [_typed(cells, int) for cells in written["cells"]]
+            if "cells" in written
+            else _typed(written["cells_per_axis"], int)
+        )
         threshold = _typed(header["threshold"], int) if "threshold" in header else None
         return cls(
             dataset=_typed(header["dataset"], str),
@@ -139,6 +142,7 @@ class Synopsis:
             out_of_range=OutOfRange(header["out_of_range"]),
             size=_typed(header["size"], int),
             size_declared=_typed(header["size_declared"], bool),
+            unit=Unit.from_json(header.get("unit")),
         )
 
 
@@ -153,8 +157,8 @@ def _typed(value: Any, kind: type[_Kind]) -> _Kind:
 
 
 def _split(data: bytes) -> tuple[dict[str, Any], bytes]:
-    magic, rest = data[: len(_MAGIC)], data[len(_MAGIC) :]
-    line, newline, integers = rest.partition(b"\n")
-    if magic != _MAGIC or not newline:
+    magic, newline, rest = data.partition(b"\n")
+    line, ended, integers = rest.partition(b"\n")
+    if magic + newline not in [_MAGIC % number for number in _FORMATS] or not ended:
         raise InvalidSynopsis("These bytes do not begin like a rugnik synopsis.")
     return json.loads(line), integers

@@ -102,7 +102,8 @@ def check_locally(
     from app.ingest.formats import MediaType
     from app.ingest.upload import check_upload
     from app.settings.settings import Settings
-    from core.domain.domain import Attribute, Domain
+    from core.domain.domain import Domain
+    from core.domain.number import Number
     from core.errors import InvalidDomain
     from core.records import OutOfRange as Choice
     from rugnik.bodies import body_of, metered
@@ -120,7 +121,7 @@ def check_locally(
                 (metered(body, progress) if progress else body).read(),
                 media_type=MediaType(body.media_type),
                 gzip=body.gzip,
-                domain=Domain(tuple(Attribute(name, lower, upper) for name, (lower, upper) in bounds.items())),
+                domain=Domain(tuple(Number(name, lower, upper) for name, (lower, upper) in bounds.items())),
                 out_of_range=Choice(out_of_range or "clip"),
                 limits=limits,
             )

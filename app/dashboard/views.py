@@ -123,13 +123,13 @@ def _release_facts(
     return reply, {
         "id": release_id,
         "dataset": stored.dataset,
-        "attributes": [attribute.described() for attribute in domain.attributes],
+        "attributes": [attribute.declaration() for attribute in domain.attributes],
         "plan": asdict(reply.plan),
     }
 
 
 def _attributes(dataset: Summary) -> list[dict[str, Any]]:
-    return [attribute.described() for attribute in dataset.domain.attributes]
+    return [attribute.declaration() for attribute in dataset.domain.attributes]
 
 
 @router.get("/ledger")

@@ -5,10 +5,10 @@ Records stay in memory up to `Limits.buffer_bytes`; the rest goes to an encrypte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from core.records import Records
 
 PAGE_ROWS = 2**16
 
+_Page = tuple[NDArray[Any], ...]  # a column for each attribute
+
 
 class RecordBuffer:
     """Takes records batch by batch and returns them, in order, in pages of PAGE_ROWS records.
@@ -27,11 +29,11 @@ class RecordBuffer:
     page, also for an upload of a million batches of one row. A context manager: on exit it closes the spool.
     """
 
-    def __init__(self, *, dimensions: int, limits: Limits) -> None:
-        self._dimensions = dimensions
+    def __init__(self, *, dtypes: Sequence[np.dtype[Any]], limits: Limits) -> None:
+        self._dtypes = tuple(dtypes)
         self._limits = limits
-        self._pages: list[NDArray[np.uint32]] = []
-        self._page = np.empty((PAGE_ROWS, dimensions), dtype=np.uint32)
+        self._pages: list[_Page] = []
+        self._page = self._empty_page()
         self._filled = 0
         self._rows = 0
         self._spool: SealedSpool | None = None
@@ -48,28 +50,37 @@ class RecordBuffer:
     def __len__(self) -> int:
         return self._rows
 
+    @property
+    def _page_bytes(self) -> int:
+        return PAGE_ROWS * sum(dtype.itemsize for dtype in self._dtypes)
+
+    def _empty_page(self) -> _Page:
+        return tuple(np.empty(PAGE_ROWS, dtype=dtype) for dtype in self._dtypes)
+
     def add(self, records: Records) -> None:
         """Append a batch; raises UploadTooLarge or SpoolFailure if the spool cannot take it."""
         start = 0
         while start < len(records):
-            part = records.fixed[start : start + PAGE_ROWS - self._filled]
-            self._page[self._filled : self._filled + len(part)] = part
-            self._filled += len(part)
-            self._rows += len(part)
-            start += len(part)
+            rows = min(len(records) - start, PAGE_ROWS - self._filled)
+            for column, codes in zip(self._page, records.columns, strict=True):
+                column[self._filled : self._filled + rows] = codes[start : start + rows]
+            self._filled += rows
+            self._rows += rows
+            start += rows
             if self._filled == PAGE_ROWS:
                 self._turn_page()
 
     def _turn_page(self) -> None:
         """Move the full page to memory, or to the spool once the memory is used up."""
-        if self._spool is None and (len(self._pages) + 1) * self._page.nbytes <= self._limits.buffer_bytes:
+        if self._spool is None and (len(self._pages) + 1) * self._page_bytes <= self._limits.buffer_bytes:
             self._pages.append(self._page)
-            self._page = np.empty_like(self._page)
+            self._page = self._empty_page()
         else:
             if self._spool is None:
                 spool = SealedSpool(max_bytes=self._limits.spool_bytes, folder=self._limits.spool_folder)
                 self._spool = self._exits.enter_context(spool)
-            self._spool.append(self._page.tobytes())
+            for column in self._page:
+                self._spool.append(column.tobytes())
         self._filled = 0
 
     def pages(self) -> Iterator[Records]:
@@ -77,6 +88,14 @@ class RecordBuffer:
         yield from map(Records, self._pages)
         if self._spool is not None:
             self._spool.seal()
-            while page := self._spool.read(self._page.nbytes):
-                yield Records(np.frombuffer(page, dtype=np.uint32).reshape(-1, self._dimensions))
-        yield Records(self._page[: self._filled])
+            while page := self._spool.read(self._page_bytes):
+                yield Records(self._columns(page))
+        yield Records(tuple(column[: self._filled] for column in self._page))
+
+    def _columns(self, page: bytes) -> _Page:
+        """The columns of a page that the spool holds, one after the other."""
+        columns, start = [], 0
+        for dtype in self._dtypes:
+            columns.append(np.frombuffer(page, dtype=dtype, count=PAGE_ROWS, offset=start))
+            start += PAGE_ROWS * dtype.itemsize
+        return tuple(columns)

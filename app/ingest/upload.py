@@ -104,7 +104,7 @@ def read_upload(
             counts = empty_counts(plan)
             yield CountedRows(plan, counts, take(counts.add))
         case EstimatedSize():
-            with RecordBuffer(dimensions=domain.dimensions, limits=limits) as buffer:
+            with RecordBuffer(dtypes=[each.code_type for each in domain.attributes], limits=limits) as buffer:
                 yield HeldRows(buffer, take(buffer.add))
         case _:
             assert_never(order.size)
@@ -152,7 +152,7 @@ def _take_all(
     cap, most = (Cap.WIDE_ROWS, limits.max_wide_rows) if wide else (Cap.ROWS, limits.max_rows)
     with closing(read_batches(chunks, domain.names, media_type=media_type, gzip=gzip, limits=limits)) as batches:
         for batch in batches:
-            taken = take_in(batch.values, domain, out_of_range)
+            taken = take_in(tuple(batch.values.T), domain, out_of_range)
             read += taken.rows_read + batch.bad_rows
             dropped += taken.rows_dropped + batch.bad_rows
             clipped += taken.rows_clipped

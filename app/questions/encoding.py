@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from core.domain.domain import Attribute
+from core.domain.attribute import Attribute
 from core.domain.grid import Grid
 from core.intervals.levels import Interval
 from core.queries.estimates import Estimate

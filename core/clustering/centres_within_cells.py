@@ -136,7 +136,7 @@ def _profile(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: 
     if not slabs.significant:
         return None
 
-    middles, centre = grid.axis_centres(), float(centres[i, axis])
+    middles, centre = grid.axes[0].centres(), float(centres[i, axis])
     mean = clear.mean(middles) if clear.significant else centre
     return _Profile(centre=centre, mean=_corrected(mean, around, middles) if around.significant else mean, slabs=slabs)
 
@@ -192,7 +192,7 @@ def _fit(profile: _Profile, grid: Grid) -> _Fit:
     width = 2.0 / grid.cells_per_axis
     mu = profile.centre + np.linspace(-width, width, _MEANS)
     sigma = np.geomspace(width / 20.0, 1.0, _DEVIATIONS)
-    outer = np.concatenate([[-np.inf], grid.edges()[1:-1], [np.inf]])  # clipped rows lie in the outermost slabs
+    outer = np.concatenate([[-np.inf], grid.axes[0].edges()[1:-1], [np.inf]])  # clipped rows lie in the outermost slabs
     shares = np.diff(ndtr((outer - mu[:, None, None]) / sigma[:, None]), axis=2)  # P_i(mu, sigma)
     inside = np.abs(mu)[:, None] <= np.maximum(1.0 - 2.0 * sigma, 0.1)
 
@@ -201,7 +201,7 @@ def _fit(profile: _Profile, grid: Grid) -> _Fit:
     spread += (_FLAT_TOLERANCE * total) ** 2 + 0.25  # V_i
     logs = -((slabs.sums - total * shares) ** 2 / spread + np.log(spread)).sum(axis=2) / 2.0
     likelihood = np.exp(logs - logs.max()) * inside + 1e-300
-    return _Fit(likelihood=likelihood, shift=mu[:, None] - (shares * grid.axis_centres()).sum(axis=2))
+    return _Fit(likelihood=likelihood, shift=mu[:, None] - (shares * grid.axes[0].centres()).sum(axis=2))
 
 
 def _sigma_prior(likelihoods: Sequence[Floats]) -> Floats:

@@ -99,7 +99,7 @@ def centre_intervals(
     if not synopsis.cells.complete:
         return [_listed_intervals(ListedCells(synopsis), placed, labels, alpha) for alpha in alphas]
     domain, k = synopsis.domain, len(placed.centres)
-    bounds = [(attribute.lower, attribute.upper) for attribute in domain.attributes]
+    bounds = [(attribute.start, attribute.stop) for attribute in domain.attributes]
     slabs = [_slabs(synopsis, placed, labels, x) for x in range(len(bounds))]
     ratios = [slabs[x][i] for i in range(k) for x in range(len(bounds))]
     own = domain.from_unit(placed.centres)
@@ -124,7 +124,7 @@ def _union_with_shifted(low: Floats, high: Floats, means: Floats, centres: Float
 
 def _clipped(low: Floats, high: Floats, domain: Domain) -> list[list[Ends]]:
     """(low, high) for each centre and attribute, within the domain."""
-    upper = np.array([attribute.upper for attribute in domain.attributes])
+    upper = np.array([attribute.stop for attribute in domain.attributes])
     ends = np.clip(np.stack([low, high], axis=2), domain.lower[:, None], upper[:, None])
     return [[(a, b) for a, b in centre] for centre in ends.tolist()]
 
@@ -136,7 +136,7 @@ def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: 
     slab = np.arange(grid.cell_count) // m ** (grid.dimensions - 1 - axis) % m + m * labels
     counts = np.bincount(slab, weights=placed.counts, minlength=k * m).astype(np.float64).reshape(k, m)
     times = np.bincount(slab, minlength=k * m).astype(np.float64).reshape(k, m)
-    places, bounds = axis_centres(synopsis, axis), (attribute.lower, attribute.upper)
+    places, bounds = axis_centres(synopsis, axis), (attribute.start, attribute.stop)
     return [Ratio(c[t > 0], t[t > 0], places[t > 0], bounds) for c, t in zip(counts, times, strict=True)]
 
 
@@ -149,7 +149,7 @@ def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.in
     """
     domain, each, k = listed.synopsis.domain, alpha / 4, len(placed.centres)
     if not len(listed.counts):
-        return [[(attribute.lower, attribute.upper) for attribute in domain.attributes]] * k
+        return [[(attribute.start, attribute.stop) for attribute in domain.attributes]] * k
     heights, rows = (placed.cells + 1.0) / 2.0, listed.most_rows(each)
     low, high, means = (np.empty((k, domain.dimensions)) for _ in range(3))
     for i in range(k):

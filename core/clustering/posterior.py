@@ -101,7 +101,7 @@ def effort(grid: Grid, k: int) -> tuple[int, int]:
 
 def _spread(mixtures: Mixtures, fine: Grid) -> Floats:
     """lambda_i: (samples, fine cells) expected counts."""
-    mu, s, a, edges = mixtures.mu, mixtures.s, mixtures.a, fine.edges()
+    mu, s, a, edges = mixtures.mu, mixtures.s, mixtures.a, fine.axes[0].edges()
     spread = np.repeat(mixtures.a0[:, None] / fine.cell_count, fine.cell_count, axis=1)
     for i in range(mu.shape[1]):
         spread += expected_by_component(mu[:, i], s[:, i], a[:, i], edges)

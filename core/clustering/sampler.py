@@ -105,7 +105,7 @@ class Tempering:
         self._likelihood, self._grid, self._rng = likelihood, grid, rng
         self._chains, self._k = replicas * len(BETAS), k
         self._rows = np.arange(self._chains)
-        self._edges = grid.edges()
+        self._edges = grid.axes[0].edges()
         self._prior = Prior(size / likelihood.unit, k, grid.dimensions)
         self._relocation = RelocationDensity(counts, grid, size)
         self._state = self._start()

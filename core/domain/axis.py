@@ -1,56 +1,203 @@
-"""Axis: the cells of one attribute.
+"""Axes: the cells of one attribute. Values come first; the cell of missing values, where they are kept, comes last.
 
-Three coordinates are in use along an axis of m cells. Unit coordinates run from -1 at the attribute's lower bound to 1
-at its upper bound. Cell units run from 0 to m: cell j reaches from j to j + 1. Fixed-point numbers q of 32 bits stand
-for q / 2^32 of the way from the lower to the upper bound (`core.records`).
+Three coordinates are in use along an ordered axis of m value cells. Unit coordinates run from -1 at the lower edge of
+the first cell to 1 at the upper edge of the last. Cell units run from 0 to m: cell j reaches from j to j + 1. Codes are
+what rows are held as (`core.domain.attribute`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.errors import InvalidOrder
 
 # 2^16 keeps 32-bit fixed point honest: an edge j/m sits at least 2^-16 from the next multiple of 2^-32 that it is not
 # on, far beyond the rounding of a double (about 2^-21 on that scale), so a value on an edge is never misplaced.
 MAX_CELLS_PER_AXIS = 2**16
 _ON_AN_EDGE = 1e-9  # in cell units: an end that misses an edge by less does so by rounding
+_LONGEST_TABLE = 2**16
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """`cells` (m) equal intervals from the lower to the upper bound of an attribute; half-open, the last one closed."""
+class Axis(ABC):
+    """`value_cells` cells for values and, if `keeps_missing`, one more for missing values."""
 
-    cells: int
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.cells <= MAX_CELLS_PER_AXIS:
-            raise InvalidOrder(f"A grid has 1 to {MAX_CELLS_PER_AXIS:,} cells per axis.")
+    is_ordered: ClassVar[bool] = True
 
-    def edges(self) -> NDArray[np.float64]:
-        """The m + 1 edges in unit coordinates, from -1 to 1."""
-        return 2.0 * np.arange(self.cells + 1) / self.cells - 1.0
+    value_cells: int
+    keeps_missing: bool
 
-    def edges_between(self, lower: float, upper: float) -> NDArray[np.float64]:
-        """The m + 1 edges in the units of an attribute with these bounds; the first and the last one are exact."""
-        return np.linspace(lower, upper, self.cells + 1)
+    @property
+    def cells(self) -> int:
+        """All cells, that of missing values included."""
+        return self.value_cells + self.keeps_missing
 
-    def centres(self) -> NDArray[np.float64]:
-        """The m cell centres in unit coordinates."""
-        return (2.0 * np.arange(self.cells) + 1.0) / self.cells - 1.0
+    @property
+    @abstractmethod
+    def key(self) -> tuple[Any, ...]:
+        """What tells it from other axes; equal keys mean equal cells."""
 
-    def cell_of(self, fixed: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """The cell of each fixed-point number: integer arithmetic, the same on every platform."""
-        return (fixed.astype(np.int64) * self.cells) >> 32
+    @abstractmethod
+    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+        """The cell of each code: integer arithmetic, the same on every platform."""
 
-    def in_cell_units(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shares of the way from the lower to the upper bound -> cell units, no less than 0 and no more than m.
+    @abstractmethod
+    def edges(self) -> Floats:
+        """The m + 1 edges of an ordered axis in unit coordinates, from -1 to 1."""
+
+    def centres(self) -> Floats:
+        """The m centres of value cells in unit coordinates."""
+        edges = self.edges()
+        return (edges[1:] + edges[:-1]) / 2.0
+
+    @abstractmethod
+    def in_cell_units(self, shares: Floats) -> Floats:
+        """Shares of the way from the first to the last edge -> cell units, no less than 0 and no more than m.
 
         What misses an edge by a rounding error only is put on it.
         """
-        places = np.clip(shares * self.cells, 0.0, self.cells)
+
+    def _require_cells(self) -> None:
+        if not 1 <= self.value_cells <= MAX_CELLS_PER_AXIS:
+            raise InvalidOrder(f"A grid has 1 to {MAX_CELLS_PER_AXIS:,} cells per axis.")
+
+    def _with_missing(self, cells: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
+        if self.keeps_missing:
+            cells[codes == np.iinfo(codes.dtype).max] = self.value_cells
+        return cells
+
+
+@dataclass(frozen=True, slots=True)
+class UniformAxis(Axis):
+    """m equal intervals, half-open, the last one closed. Codes are 32-bit fixed point: q stands for q / 2^32."""
+
+    value_cells: int
+    keeps_missing: bool = False
+
+    def __post_init__(self) -> None:
+        self._require_cells()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Its number of cells."""
+        return ("uniform", self.value_cells, self.keeps_missing)
+
+    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+        """(q m) >> 32."""
+        return self._with_missing((codes.astype(np.int64) * self.value_cells) >> 32, codes)
+
+    def edges(self) -> Floats:
+        """-1, -1 + 2/m, … 1."""
+        return 2.0 * np.arange(self.value_cells + 1) / self.value_cells - 1.0
+
+    def edges_between(self, lower: float, upper: float) -> Floats:
+        """The m + 1 edges in the units of an attribute with these bounds; the first and the last one are exact."""
+        return np.linspace(lower, upper, self.value_cells + 1)
+
+    def centres(self) -> Floats:
+        """The m cell centres in unit coordinates."""
+        return (2.0 * np.arange(self.value_cells) + 1.0) / self.value_cells - 1.0
+
+    def in_cell_units(self, shares: Floats) -> Floats:
+        """m times the share."""
+        places = np.clip(shares * self.value_cells, 0.0, self.value_cells)
         nearest = np.round(places)
         return np.where(np.abs(places - nearest) < _ON_AN_EDGE, nearest, places)
+
+
+@dataclass(frozen=True, slots=True)
+class RunAxis(Axis):
+    """Runs of consecutive whole values. Cell j holds the values numbered starts[j] to starts[j + 1] - 1.
+
+    Codes are the numbers of values, counted from 0. `starts` has m + 1 whole numbers, from 0 to the number of values.
+    """
+
+    starts: tuple[int, ...]
+    keeps_missing: bool = False
+
+    def __post_init__(self) -> None:
+        self._require_cells()
+
+    @classmethod
+    def even(cls, values: int, cells: int, *, keeps_missing: bool) -> RunAxis:
+        """m runs of V values that differ by one value at most: cell j begins at ceil(j V / m)."""
+        if not 1 <= cells <= values:
+            raise InvalidOrder(f"An axis of {values:,} whole values has 1 to {values:,} cells.")
+        return cls(tuple(-(-j * values // cells) for j in range(cells + 1)), keeps_missing)
+
+    @property
+    def value_cells(self) -> int:  # type: ignore[override]  # a field of the other axes
+        """m."""
+        return len(self.starts) - 1
+
+    @property
+    def values(self) -> int:
+        """V, how many whole values it has."""
+        return self.starts[-1]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Where its runs begin."""
+        return ("runs", self.starts, self.keeps_missing)
+
+    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+        """By a table of all values where they are few, else by a search among the starts; both are exact."""
+        if self.values <= _LONGEST_TABLE:
+            return _table(self.starts)[np.minimum(codes, self.values)]
+        inner = np.array(self.starts[1:-1], dtype=codes.dtype)  # of the same type: mixed ones would meet as floats
+        return self._with_missing(np.searchsorted(inner, codes, side="right").astype(np.int64), codes)
+
+    def edges(self) -> Floats:
+        """2 start / V - 1."""
+        return 2.0 * np.array(self.starts, dtype=np.float64) / self.values - 1.0
+
+    def in_cell_units(self, shares: Floats) -> Floats:
+        """Linear between edges: within a run, by how many of its values lie below. Ends lie between two values."""
+        below = np.round(np.clip(shares * self.values, 0.0, self.values))
+        return np.interp(below, np.array(self.starts, dtype=np.float64), np.arange(len(self.starts)))
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryAxis(Axis):
+    """A cell for each category. Codes are their numbers; there are no edges and no distances."""
+
+    is_ordered = False
+
+    value_cells: int
+    keeps_missing: bool = False
+
+    def __post_init__(self) -> None:
+        self._require_cells()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Its number of cells."""
+        return ("category", self.value_cells, self.keeps_missing)
+
+    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+        """The code itself."""
+        return self._with_missing(codes.astype(np.int64), codes)
+
+    def edges(self) -> Floats:
+        """Categories have none."""
+        raise TypeError("An axis of categories has no edges.")
+
+    def in_cell_units(self, shares: Floats) -> Floats:
+        """Categories have no ranges."""
+        del shares
+        raise TypeError("An axis of categories has no ranges.")
+
+
+@lru_cache(maxsize=64)
+def _table(starts: tuple[int, ...]) -> NDArray[np.int64]:
+    """The cell of each value, and of the code after the last one, which stands for missing values."""
+    cells = len(starts) - 1
+    return np.append(np.repeat(np.arange(cells), np.diff(starts)), cells)

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.axis import Axis
+from core.domain.axis import Axis, UniformAxis
 from core.errors import InvalidOrder
 
 MAX_DIMENSIONS = 16
@@ -16,7 +16,7 @@ MAX_DIMENSIONS = 16
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """1 to 16 axes, each with its own number of cells. A uniform grid has equally many cells on every axis."""
+    """1 to 16 axes, each with its own cells."""
 
     axes: tuple[Axis, ...]
 
@@ -25,13 +25,13 @@ class Grid:
 
     @classmethod
     def uniform(cls, cells_per_axis: int, dimensions: int) -> Grid:
-        """`cells_per_axis` (m) cells on each of `dimensions` (d) axes."""
+        """`cells_per_axis` (m) equal cells on each of `dimensions` (d) axes of numbers."""
         _require_dimensions(dimensions)
-        return cls((Axis(cells_per_axis),) * dimensions)
+        return cls((UniformAxis(cells_per_axis),) * dimensions)
 
     @property
     def dimensions(self) -> int:
-        """d, the number of axes."""
+        """The number of axes."""
         return len(self.axes)
 
     @property
@@ -45,17 +45,14 @@ class Grid:
         return prod(self.shape)
 
     @property
-    def cells_per_axis(self) -> int:
-        """m of a uniform grid. Raises ValueError where axes differ."""
-        return self._axis.cells
+    def cells_per_axis(self) -> int | None:
+        """m, where every axis has equally many cells; else None."""
+        return self.shape[0] if len(set(self.shape)) == 1 else None
 
-    def edges(self) -> NDArray[np.float64]:
-        """The m + 1 edges of every axis of a uniform grid, from -1 to 1."""
-        return self._axis.edges()
-
-    def axis_centres(self) -> NDArray[np.float64]:
-        """The m cell centres of every axis of a uniform grid, in unit coordinates."""
-        return self._axis.centres()
+    @property
+    def ordered_axes(self) -> tuple[int, ...]:
+        """The places of the axes that have edges: all but those of categories."""
+        return tuple(x for x, axis in enumerate(self.axes) if axis.is_ordered)
 
     def select(self, axes: tuple[int, ...]) -> Grid:
         """The grid of the axes with these numbers, in this order."""
@@ -69,20 +66,27 @@ class Grid:
             rest, places[:, x] = np.divmod(rest, self.axes[x].cells)
         return places
 
-    def centres(self, cells: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """One row for each cell number, or for all M in order: the cell's centre in unit coordinates."""
-        places = self.places(np.arange(self.cell_count) if cells is None else cells)
-        centres = np.empty(places.shape)
+    def numbers(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The inverse of `places`."""
+        numbers = np.zeros(len(places), dtype=np.int64)
         for x, axis in enumerate(self.axes):
-            centres[:, x] = axis.centres()[places[:, x]]
-        return centres
+            numbers *= axis.cells
+            numbers += places[:, x]
+        return numbers
 
-    @property
-    def _axis(self) -> Axis:
-        """The axis that all axes of a uniform grid are equal to."""
-        if any(axis != self.axes[0] for axis in self.axes):
-            raise ValueError(f"This grid is not uniform: {' x '.join(map(str, self.shape))} cells.")
-        return self.axes[0]
+    def centres(self, cells: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """One row for each cell number, or for all M in order: the cell's centre in unit coordinates.
+
+        It has a column for each ordered axis. Missing values have no place on an axis, so no axis may keep them.
+        """
+        places = self.places(np.arange(self.cell_count) if cells is None else cells)
+        ordered = self.ordered_axes
+        if any(self.axes[x].keeps_missing for x in ordered):
+            raise ValueError("A cell of missing values has no centre.")
+        centres = np.empty((len(places), len(ordered)))
+        for i, x in enumerate(ordered):
+            centres[:, i] = self.axes[x].centres()[places[:, x]]
+        return centres
 
 
 def _require_dimensions(dimensions: int) -> None:

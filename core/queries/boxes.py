@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
-from core.domain.domain import Attribute, Domain
+from core.domain.attribute import Ordered
+from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
 from core.intervals.weighted_sums import STEPS, Rounding, Sums
@@ -181,7 +182,7 @@ def _names(domain: Domain) -> str:
     return f"it has: {', '.join(domain.names)}"
 
 
-def _fault(attribute: Attribute, part: Range, lower: float, upper: float) -> str | None:
+def _fault(attribute: Ordered, part: Range, lower: float, upper: float) -> str | None:
     """Why no value of the attribute lies in `part`, or in it and the ranges before it: from `lower` to `upper`."""
     if fault := attribute.why_empty(part.lower, part.upper):
         return fault

@@ -31,7 +31,7 @@ def listed_moments(listed: ListedCells, level: float) -> Moments:
 
 def _attribute(listed: ListedCells, x: int, level: float) -> AttributeMoments:
     attribute, alpha = listed.synopsis.domain.attributes[x], alpha_of(level)
-    centres, ends = axis_centres(listed.synopsis, x), (attribute.lower, attribute.upper)
+    centres, ends = axis_centres(listed.synopsis, x), (attribute.start, attribute.stop)
     mean = _listed_mean(listed, x, centres, ends)
     middle = mean if mean is not None else float(np.mean(centres))
     spread = (centres - middle) ** 2

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
-from core.domain.axis import Axis
-from core.domain.domain import Attribute, Domain
+from core.domain.attribute import Ordered
+from core.domain.axis import UniformAxis
+from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.errors import InvalidDomain, InvalidQuery
 from core.intervals.levels import alpha_of, alpha_of_each
@@ -113,16 +114,16 @@ class Marginal:
         """How many neighbouring cells of a uniform grid are taken together on each axis."""
         return self.grouping.sizes[0]
 
-    def edges(self, attribute: Attribute) -> Floats:
+    def edges(self, attribute: Ordered) -> Floats:
         """The cell edges of one attribute in its own units."""
         x = self.domain.attributes.index(attribute)
         edges = attribute.edges(self.grid.axes[x])
         return np.append(edges[: -1 : self.grouping.sizes[x]], edges[-1])
 
 
-def edges_of(attribute: Attribute, cells_per_axis: int) -> Floats:
+def edges_of(attribute: Ordered, cells_per_axis: int) -> Floats:
     """m + 1 edges from the lower to the upper bound, both exact."""
-    return attribute.edges(Axis(cells_per_axis))
+    return attribute.edges(UniformAxis(cells_per_axis))
 
 
 def marginal(

@@ -86,7 +86,7 @@ def _attribute(synopsis: Synopsis, x: int, level: float, alpha: float) -> _Attri
     def ratio(weights: Floats, ends: Ends) -> Ratio:
         return _ratio(synopsis, counts, weights, ends)
 
-    first = ratio(centres, (attribute.lower, attribute.upper))
+    first = ratio(centres, (attribute.start, attribute.stop))
     (own,), (means,) = ratio_intervals(synopsis.law, [first], (alpha, _MEAN * alpha))
     middle = first.value if counts.sum() > 0 else float(np.mean(centres))
     most = (0.0, float(attribute.width**2 / 4))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import count
 
-from core.domain.domain import Attribute
+from core.domain.number import Number
 
 NANO = 10**9
 
@@ -73,12 +73,12 @@ def inverse_cdf(u: int, bits: int, *, rate: Fraction, size: int | None) -> int |
     return low if threshold(rate, size, low, bits) > u else None
 
 
-def position(value: float, attribute: Attribute) -> Fraction:
+def position(value: float, attribute: Number) -> Fraction:
     """Where a value lies in its range, 0 at the lower bound and 1 at the upper one; clipped."""
     lower, upper = Fraction(attribute.lower), Fraction(attribute.upper)
     return min(max((Fraction(value) - lower) / (upper - lower), Fraction(0)), Fraction(1))
 
 
-def interval(value: float, attribute: Attribute, m: int) -> int:
+def interval(value: float, attribute: Number, m: int) -> int:
     """Which of m half-open intervals a value lies in, the last one closed."""
     return min(int(position(value, attribute) * m), m - 1)

@@ -11,7 +11,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from core.budget import Epsilon
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.errors import InvalidDomain
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -25,7 +26,7 @@ def epsilons(least: int = 1, most: int = 100 * 10**9) -> st.SearchStrategy[Epsil
 
 
 @st.composite
-def attributes(draw: st.DrawFn, name: str = "x") -> Attribute:
+def attributes(draw: st.DrawFn, name: str = "x") -> Number:
     """Bounds anywhere in double precision: common, huge, tiny, far from zero, and as close as they may be."""
     lower = draw(st.one_of(st.integers(-100, 100).map(float), FINITE))
     width = draw(
@@ -36,7 +37,7 @@ def attributes(draw: st.DrawFn, name: str = "x") -> Attribute:
         )
     )
     try:
-        return Attribute(name, lower, lower + width)
+        return Number(name, lower, lower + width)
     except InvalidDomain:
         assume(False)
         raise
@@ -51,7 +52,7 @@ def domains(draw: st.DrawFn, most: int = 3) -> Domain:
 HOSTILE = st.sampled_from([math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0])
 
 
-def values_near(attribute: Attribute) -> st.SearchStrategy[float]:
+def values_near(attribute: Number) -> st.SearchStrategy[float]:
     """Values inside the bounds, on them, next to them, anywhere else, and such as no honest file holds."""
     inside = st.floats(attribute.lower, attribute.upper)
     return st.one_of(inside, st.sampled_from([attribute.lower, attribute.upper]), st.floats(), HOSTILE)

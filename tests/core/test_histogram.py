@@ -16,27 +16,29 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.domain.axis import MAX_CELLS_PER_AXIS
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts, cell_indices, count
-from core.records import OutOfRange, Records, take_in
+from core.records import OutOfRange, Records
 from tests.core.exact import interval, position
+from tests.core.rows import records_of, take_rows
 from tests.core.strategies import attributes, batches, domains
 
-UNIT = Domain((Attribute("x", 0, 1), Attribute("y", -1, 1)))
+UNIT = Domain((Number("x", 0, 1), Number("y", -1, 1)))
 MODES = st.sampled_from(OutOfRange)
 AXES = st.one_of(st.integers(1, 40), st.integers(1, MAX_CELLS_PER_AXIS), st.just(MAX_CELLS_PER_AXIS))
 
 
 def histogram(values: NDArray[np.float64], domain: Domain, grid: Grid, mode: OutOfRange) -> NDArray[np.int64]:
     """The exact counts of a batch."""
-    return count(take_in(values, domain, mode).records, grid).cells
+    return count(take_rows(values, domain, mode).records, grid).cells
 
 
-def cell_of(value: float, attribute: Attribute, m: int) -> int:
+def cell_of(value: float, attribute: Number, m: int) -> int:
     """The interval in which core counts a value of a single attribute."""
-    records = take_in(np.array([[value]]), Domain((attribute,)), OutOfRange.CLIP).records
+    records = take_rows(np.array([[value]]), Domain((attribute,)), OutOfRange.CLIP).records
     return int(cell_indices(records, Grid.uniform(m, 1))[0])
 
 
@@ -44,7 +46,7 @@ def cell_of(value: float, attribute: Attribute, m: int) -> int:
 def test_every_row_lands_in_exactly_one_cell(data: st.DataObject, domain: Domain, m: int, mode: OutOfRange) -> None:
     """The counts are whole, not negative, and add up to the rows that were not dropped."""
     values = data.draw(batches(domain))
-    intake = take_in(values, domain, mode)
+    intake = take_rows(values, domain, mode)
     grid = Grid.uniform(m, domain.dimensions)
     cells = count(intake.records, grid).cells
     assert cells.dtype == np.int64
@@ -54,14 +56,12 @@ def test_every_row_lands_in_exactly_one_cell(data: st.DataObject, domain: Domain
 
 
 @given(attributes(), AXES, st.data())
-@example(Attribute("x", 0, 1), 3, None)
-@example(Attribute("x", 0, 3), 49, None)
-@example(Attribute("x", -1, 1), MAX_CELLS_PER_AXIS, None)
-@example(Attribute("x", 0, MAX_CELLS_PER_AXIS - 1), MAX_CELLS_PER_AXIS - 1, None)
-@example(Attribute("x", 1e300, 3e300), 7, None)
-def test_a_value_on_an_edge_lands_in_the_cell_it_opens(
-    attribute: Attribute, m: int, data: st.DataObject | None
-) -> None:
+@example(Number("x", 0, 1), 3, None)
+@example(Number("x", 0, 3), 49, None)
+@example(Number("x", -1, 1), MAX_CELLS_PER_AXIS, None)
+@example(Number("x", 0, MAX_CELLS_PER_AXIS - 1), MAX_CELLS_PER_AXIS - 1, None)
+@example(Number("x", 1e300, 3e300), 7, None)
+def test_a_value_on_an_edge_lands_in_the_cell_it_opens(attribute: Number, m: int, data: st.DataObject | None) -> None:
     """Where lower + j (upper - lower) / m is itself a double, it opens cell j; the upper bound closes the last one."""
     sample = range(m + 1) if data is None and m <= 100 else np.linspace(0, m, 60).astype(int).tolist()
     chosen = sample if data is None else [*data.draw(st.lists(st.integers(0, m), max_size=5)), 0, m]
@@ -76,7 +76,7 @@ def test_a_value_on_an_edge_lands_in_the_cell_it_opens(
 def test_edges_that_are_doubles_are_never_misplaced(exponent: int, m: int, offset: int, data: st.DataObject) -> None:
     """A range of m steps that are powers of two has every edge a double: each opens its own cell."""
     step = math.ldexp(1.0, exponent)
-    attribute = Attribute("x", offset * step, (offset + m) * step)
+    attribute = Number("x", offset * step, (offset + m) * step)
     for j in data.draw(st.lists(st.integers(0, m), min_size=1, max_size=20)):
         value = (offset + j) * step
         assert position(value, attribute) == Fraction(j, m)
@@ -85,7 +85,7 @@ def test_edges_that_are_doubles_are_never_misplaced(exponent: int, m: int, offse
 
 @given(attributes(), AXES, st.data())
 def test_any_value_lands_within_two_to_the_minus_32_of_its_exact_cell(
-    attribute: Attribute, m: int, data: st.DataObject
+    attribute: Number, m: int, data: st.DataObject
 ) -> None:
     """A value is counted in its exact cell, or in the next one when it lies within 2^-32 of the range below that."""
     value = data.draw(st.floats(attribute.lower, attribute.upper))
@@ -97,7 +97,7 @@ def test_any_value_lands_within_two_to_the_minus_32_of_its_exact_cell(
 
 
 @given(attributes(), AXES, st.integers(0, 2**16), st.integers(-3, 3))
-def test_values_beside_an_edge_land_beside_it(attribute: Attribute, m: int, number: int, steps: int) -> None:
+def test_values_beside_an_edge_land_beside_it(attribute: Number, m: int, number: int, steps: int) -> None:
     """The doubles around an edge are counted in one of the two cells that share it, and not below their own."""
     j = number % m
     lower, upper = Fraction(attribute.lower), Fraction(attribute.upper)
@@ -124,9 +124,9 @@ def test_values_beside_an_edge_land_beside_it(attribute: Attribute, m: int, numb
 def test_extreme_bounds_have_the_cells_of_ordinary_ones(lower: float, upper: float, m: int) -> None:
     """Rows at the same share of the range are in the same cells, at 10^300, at 10^-316 and 2^-32 wide."""
     shares = np.arange(2**12 + 1) / 2**12
-    ordinary = take_in((2 * shares - 1)[:, None], Domain((Attribute("x", -1, 1),)), OutOfRange.DROP)
-    extreme = take_in(
-        (lower + shares * (upper - lower))[:, None], Domain((Attribute("x", lower, upper),)), OutOfRange.DROP
+    ordinary = take_rows((2 * shares - 1)[:, None], Domain((Number("x", -1, 1),)), OutOfRange.DROP)
+    extreme = take_rows(
+        (lower + shares * (upper - lower))[:, None], Domain((Number("x", lower, upper),)), OutOfRange.DROP
     )
     assert extreme.rows_dropped == 0
     assert (
@@ -158,13 +158,13 @@ def test_adding_any_one_row_changes_the_histogram_by_at_most_one(
     more = np.concatenate([values[:place], extra, values[place:]])
     grid = Grid.uniform(m, domain.dimensions)
     change = histogram(more, domain, grid, mode) - histogram(values, domain, grid, mode)
-    kept = len(take_in(extra, domain, mode).records)
+    kept = len(take_rows(extra, domain, mode).records)
     assert (change >= 0).all()
     assert change.sum() == kept <= 1
-    before = cell_indices(take_in(values, domain, mode).records, grid).tolist()
-    after = cell_indices(take_in(more, domain, mode).records, grid).tolist()
+    before = cell_indices(take_rows(values, domain, mode).records, grid).tolist()
+    after = cell_indices(take_rows(more, domain, mode).records, grid).tolist()
     if kept:
-        del after[len(take_in(values[:place], domain, mode).records)]
+        del after[len(take_rows(values[:place], domain, mode).records)]
     assert after == before
 
 
@@ -179,7 +179,7 @@ def test_counts_of_batches_add_up_however_they_are_split(
     grid = Grid.uniform(m, domain.dimensions)
     in_place, summed = Counts.zero(grid), Counts.zero(grid)
     for part in parts:
-        records = take_in(part, domain, mode).records
+        records = take_rows(part, domain, mode).records
         in_place.add(records)
         summed = summed + count(records, grid)
     whole = histogram(values, domain, grid, mode)
@@ -195,32 +195,32 @@ def test_large_and_small_batches_are_counted_alike(m: int, d: int) -> None:
     grid = Grid.uniform(m, d)
     one_by_one = Counts.zero(grid)
     for row in fixed:
-        one_by_one.add(Records(row[None, :]))
+        one_by_one.add(records_of(row[None, :]))
     tally = np.zeros((m,) * d, dtype=np.int64)
     for row in fixed.tolist():
         tally[tuple(q * m // 2**32 for q in row)] += 1
-    assert (count(Records(fixed), grid).cells == tally.ravel()).all()
+    assert (count(records_of(fixed), grid).cells == tally.ravel()).all()
     assert (one_by_one.cells == tally.ravel()).all()
 
 
 def test_cells_are_numbered_like_the_centres_of_the_grid() -> None:
     """A record at the centre of cell i is counted in cell i, the last attribute fastest."""
     grid = Grid.uniform(5, 3)
-    domain = Domain(tuple(Attribute(name, -1, 1) for name in "abc"))
-    records = take_in(grid.centres(), domain, OutOfRange.DROP).records
+    domain = Domain(tuple(Number(name, -1, 1) for name in "abc"))
+    records = take_rows(grid.centres(), domain, OutOfRange.DROP).records
     assert cell_indices(records, grid).tolist() == list(range(125))
 
 
 def test_the_largest_fixed_point_number_stays_in_the_last_cell() -> None:
     """The extremes 0 and 2^32 - 1 are in the first and the last cell of every grid, with no overflow."""
-    ends = Records(np.array([[0], [2**32 - 1]], dtype=np.uint32))
+    ends = records_of(np.array([[0], [2**32 - 1]], dtype=np.uint32))
     for m in (1, 2, 3, 1000, MAX_CELLS_PER_AXIS):
         assert cell_indices(ends, Grid.uniform(m, 1)).tolist() == [0, m - 1]
 
 
 def test_records_and_counts_of_different_grids_do_not_mix() -> None:
     """Other dimensions or another grid are refused, not broadcast."""
-    records = take_in(np.array([[0.5, 0.5]]), UNIT, OutOfRange.CLIP).records
+    records = take_rows(np.array([[0.5, 0.5]]), UNIT, OutOfRange.CLIP).records
     with pytest.raises(InvalidRecords):
         count(records, Grid.uniform(3, 3))
     with pytest.raises(InvalidRecords):
@@ -229,7 +229,7 @@ def test_records_and_counts_of_different_grids_do_not_mix() -> None:
 
 def test_a_sum_of_counts_leaves_its_parts_alone() -> None:
     """Adding two Counts makes a third and changes neither."""
-    records = take_in(np.array([[0.5, 0.5]]), UNIT, OutOfRange.CLIP).records
+    records = take_rows(np.array([[0.5, 0.5]]), UNIT, OutOfRange.CLIP).records
     one, other = count(records, Grid.uniform(2, 2)), count(records, Grid.uniform(2, 2))
     total = one + other
     total.add(records)
@@ -269,7 +269,7 @@ def occupied(batches_of_rows: Iterable[Records], grid: Grid) -> tuple[list[int],
 def test_occupied_cells_are_those_of_the_whole_histogram(rows: list[NDArray[np.float64]], m: int) -> None:
     """In any batches, the cells that hold a row and their counts are what counting every cell gives."""
     grid = Grid.uniform(m, 2)
-    taken = [take_in(values, UNIT, OutOfRange.CLIP).records for values in rows]
+    taken = [take_rows(values, UNIT, OutOfRange.CLIP).records for values in rows]
     whole = sum((count(records, grid).cells for records in taken), np.zeros(grid.cell_count, dtype=np.int64))
     assert occupied(taken, grid) == (np.flatnonzero(whole).tolist(), whole[whole > 0].tolist())
 
@@ -277,7 +277,7 @@ def test_occupied_cells_are_those_of_the_whole_histogram(rows: list[NDArray[np.f
 def test_merging_as_rows_come_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grid of 10^16 cells in eight dimensions: the same cells whether batches are merged at once or at the end."""
     rng = np.random.default_rng(0)
-    taken = [Records(rng.integers(0, 2**32, (500, 8), dtype=np.uint32) >> 28 << 28) for _ in range(6)]
+    taken = [records_of(rng.integers(0, 2**32, (500, 8), dtype=np.uint32) >> 28 << 28) for _ in range(6)]
     at_the_end = occupied(taken, Grid.uniform(100, 8))
     monkeypatch.setattr("core.histogram._MERGE_AT", 1)
     assert occupied(taken, Grid.uniform(100, 8)) == at_the_end
@@ -287,7 +287,7 @@ def test_merging_as_rows_come_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
 def test_occupied_counts_are_as_private_as_counts() -> None:
     """They show nothing and go nowhere."""
     counts = OccupiedCounts(Grid.uniform(3, 2))
-    counts.add(take_in(np.array([[0.77, 0.55]]), UNIT, OutOfRange.CLIP).records)
+    counts.add(take_rows(np.array([[0.77, 0.55]]), UNIT, OutOfRange.CLIP).records)
     assert repr(counts) == "OccupiedCounts(…)"
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError):

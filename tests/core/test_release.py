@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 
 from core.budget import Epsilon
 from core.cells import ThresholdedCells
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.errors import InvalidEpsilon, InvalidRecords, InvalidSynopsis
 from core.histogram import Counts, OccupiedCounts, count
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
-from core.records import OutOfRange, take_in
+from core.records import OutOfRange
 from core.release import draw, noisy_size, release
 from core.synopsis import Synopsis
+from tests.core.rows import take_rows
 from tests.core.strategies import batches
 
-DOMAIN = Domain((Attribute("x", 0, 1), Attribute("y", -5, 5)))
+DOMAIN = Domain((Number("x", 0, 1), Number("y", -5, 5)))
 
 
 class Tape(NoiseSource):
@@ -63,7 +65,7 @@ def publish(counts: Counts, plan: Plan, noise: NoiseSource | None = None, **chan
 
 def counts_of(values: NDArray[np.float64], plan: Plan) -> Counts:
     """The exact counts of some rows on a plan's grid."""
-    return count(take_in(values, DOMAIN, OutOfRange.CLIP).records, plan.grid)
+    return count(take_rows(values, DOMAIN, OutOfRange.CLIP).records, plan.grid)
 
 
 @pytest.mark.parametrize("grid", [Grid.uniform(4, 2), Grid.uniform(3, 1), Grid.uniform(9, 1), Grid.uniform(3, 3)])
@@ -76,7 +78,7 @@ def test_counts_of_another_grid_are_refused(grid: Grid) -> None:
 def test_a_domain_of_other_dimensions_is_refused() -> None:
     """The domain that is published has one attribute for each axis of the grid."""
     with pytest.raises(InvalidSynopsis):
-        publish(Counts.zero(Grid.uniform(3, 2)), plan_for("1", m=3), domain=Domain((Attribute("x", 0, 1),)))
+        publish(Counts.zero(Grid.uniform(3, 2)), plan_for("1", m=3), domain=Domain((Number("x", 0, 1),)))
 
 
 def test_at_epsilon_100_the_counts_come_out_as_they_went_in() -> None:
@@ -117,7 +119,7 @@ def test_neighbours_under_one_declared_size_differ_in_one_count_by_one(data: st.
     one = publish(counts_of(values, plan), plan, Tape(seed))
     other = publish(counts_of(np.insert(values, place, extra, axis=0), plan), plan, Tape(seed))
     difference = other.counts - one.counts
-    kept = len(take_in(extra, DOMAIN, OutOfRange.CLIP).records)
+    kept = len(take_rows(extra, DOMAIN, OutOfRange.CLIP).records)
     assert difference.sum() == np.abs(difference).sum() == kept <= 1
     assert header(one) == header(other)
 
@@ -215,10 +217,10 @@ def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
     """At epsilon 100 the listed cells are those with that many rows, on a grid that nobody could noise cell by cell."""
     order = Order(dimensions=8, epsilon=Epsilon.parse("100"), clusters=2, size=DeclaredSize(500))
     plan = Plan(order=order, size=500, wanted=100, grid=Grid.uniform(100, 8), threshold=7)
-    domain = Domain(tuple(Attribute(f"x{i}", 0, 1) for i in range(8)))
+    domain = Domain(tuple(Number(f"x{i}", 0, 1) for i in range(8)))
     rows = np.repeat(np.array([[0.005] * 8, [0.995] * 8, [0.505] * 8]), [6, 7, 20], axis=0)
     counts = OccupiedCounts(plan.grid)
-    counts.add(take_in(rows, domain, OutOfRange.CLIP).records)
+    counts.add(take_rows(rows, domain, OutOfRange.CLIP).records)
     found = publish(counts, plan, domain=domain)
     assert found.threshold == 7
     assert isinstance(found.cells, ThresholdedCells)
@@ -230,9 +232,9 @@ def test_with_hardly_any_noise_every_cell_that_holds_a_row_is_listed() -> None:
     """20,000 rows of five attributes at epsilon 100, hardly two in one cell: all are listed, and none is made up."""
     order = Order(dimensions=5, epsilon=Epsilon.parse("100"), clusters=5, size=EstimatedSize())
     plan = make_plan(order, max_cells=10**5, noisy_size=20_000)
-    domain = Domain(tuple(Attribute(f"x{i}", 0, 1) for i in range(5)))
+    domain = Domain(tuple(Number(f"x{i}", 0, 1) for i in range(5)))
     counts = OccupiedCounts(plan.grid)
-    counts.add(take_in(np.random.default_rng(0).uniform(size=(20_000, 5)), domain, OutOfRange.CLIP).records)
+    counts.add(take_rows(np.random.default_rng(0).uniform(size=(20_000, 5)), domain, OutOfRange.CLIP).records)
     found = publish(counts, plan, domain=domain)
     assert found.threshold == 1
     assert found.counts.sum() == 20_000

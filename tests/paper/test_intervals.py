@@ -7,16 +7,18 @@ import pytest
 
 from bench.published import Setting, dataset
 from core.budget import Epsilon
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.histogram import count
 from core.plan import DeclaredSize, Order, make_plan
 from core.queries.boxes import Box, Range
 from core.queries.range_count import SummedArea, count_boxes
 from core.randomness import NoiseSource
-from core.records import OutOfRange, Records, take_in
+from core.records import OutOfRange, Records
 from core.release import release
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import LEVEL, least_hits
+from tests.core.rows import take_rows
 
 SETTINGS = [Setting(2, 100, 2), Setting(4, 800, 3), Setting(8, 1600, 2)]
 DRAWS = 200
@@ -24,9 +26,9 @@ DRAWS = 200
 
 def world(setting: Setting) -> tuple[Domain, np.ndarray, Records]:
     """The first dataset of a setting, as it is and as records."""
-    domain = Domain(tuple(Attribute(name, -1, 1) for name in "xyz"[: setting.d]))
+    domain = Domain(tuple(Number(name, -1, 1) for name in "xyz"[: setting.d]))
     points = dataset(setting, 100)
-    return domain, points, take_in(points, domain, OutOfRange.CLIP).records
+    return domain, points, take_rows(points, domain, OutOfRange.CLIP).records
 
 
 def released(setting: Setting, domain: Domain, records: Records, epsilon: str) -> Synopsis:

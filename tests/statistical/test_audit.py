@@ -25,8 +25,9 @@ import pytest
 from scipy.stats import beta
 
 from core.budget import Epsilon
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.histogram import Counts
 from core.plan import DeclaredSize, Order, Plan
 from core.randomness import NoiseSource
@@ -52,7 +53,7 @@ def released(count: int, epsilon: str, m: int, d: int) -> np.ndarray:
         Counts(grid, np.full(grid.cell_count, count)),
         Plan(order=order, size=1000, wanted=m, grid=grid),
         NoiseSource(),
-        domain=Domain(tuple(Attribute(f"x{i}", 0, 1) for i in range(d))),
+        domain=Domain(tuple(Number(f"x{i}", 0, 1) for i in range(d))),
         out_of_range=OutOfRange.CLIP,
         dataset="audit",
         release_id="1",

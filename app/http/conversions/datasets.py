@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from app.ledger.standing import Standing
 from app.releases.datasets import Dataset
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.errors import InvalidDomain
 from rugnik import wire
 
@@ -17,10 +18,10 @@ def domain_of(body: wire.DatasetBody) -> Domain:
     return Domain(tuple(_attribute(position, each) for position, each in enumerate(body.attributes)))
 
 
-def _attribute(position: int, body: wire.AttributeBody) -> Attribute:
+def _attribute(position: int, body: wire.AttributeBody) -> Number:
     """An attribute; errors name it by its position, because messages do not repeat what was sent."""
     try:
-        attribute = Attribute(name=body.name, lower=body.lower, upper=body.upper)
+        attribute = Number(name=body.name, lower=body.lower, upper=body.upper)
     except InvalidDomain as error:
         raise InvalidDomain(f"attributes[{position}]: {error}") from None
     if not LEAST_WIDTH <= attribute.width <= MOST_WIDTH:
@@ -35,7 +36,7 @@ def dataset_reply(dataset: Dataset) -> wire.Dataset:
         name=dataset.name,
         description=dataset.description,
         state="closed" if dataset.closed else "open",
-        attributes=tuple(wire.Attribute(**each.described()) for each in dataset.domain.attributes),
+        attributes=tuple(wire.Attribute(**each.declaration()) for each in dataset.domain.attributes),
         budget=wire.Budget(granted=str(budget.granted), spent=str(budget.spent), remaining=str(budget.remaining)),
         releases=tuple(_summary(key, standing) for key, standing in dataset.releases.items()),
     )

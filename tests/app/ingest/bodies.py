@@ -20,12 +20,13 @@ from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
 from app.ingest.upload import Ingest, read_upload
 from core.budget import Epsilon
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.histogram import Counts, OccupiedCounts
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.records import OutOfRange
 
-DOMAIN = Domain((Attribute("x", 0, 10), Attribute("y", -1, 1)))
+DOMAIN = Domain((Number("x", 0, 10), Number("y", -1, 1)))
 LIMITS = Limits(max_line_bytes=400)
 SIZE = DeclaredSize(500)
 

@@ -18,12 +18,13 @@ from app.ingest.errors import Cap, MissingColumns, UploadTooLarge
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
 from app.ingest.upload import check_upload
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.errors import TooManyCells
 from core.histogram import Counts
 from core.histogram import count as count_records
 from core.plan import DeclaredSize, EstimatedSize, make_plan
-from core.records import OutOfRange, take_in
+from core.records import OutOfRange
 from tests.app.ingest.bodies import (
     DOMAIN,
     LIMITS,
@@ -39,6 +40,7 @@ from tests.app.ingest.bodies import (
     table,
 )
 from tests.app.ingest.hostile import LINES
+from tests.core.rows import take_rows
 
 ESTIMATE = EstimatedSize()
 MODES = st.sampled_from(OutOfRange)
@@ -87,7 +89,7 @@ def test_counts_and_report_are_those_of_the_rows(media_type: MediaType, mode: Ou
     """The batches of an upload add up to what core makes of all its rows at once."""
     rows = table(300)
     counted = count(WRITERS[media_type](rows), media_type, out_of_range=mode)
-    taken = take_in(np.column_stack([rows[name].to_numpy() for name in DOMAIN.names]), DOMAIN, mode)
+    taken = take_rows(np.column_stack([rows[name].to_numpy() for name in DOMAIN.names]), DOMAIN, mode)
     assert np.array_equal(counted.counts.cells, count_records(taken.records, counted.plan.grid).cells)
     assert counted.ingest.rows_read == 300
     assert counted.ingest.rows_dropped == taken.rows_dropped
@@ -138,7 +140,7 @@ def test_an_estimated_size_counts_every_row_on_the_grid_it_leads_to(media_type: 
         counted = count(WRITERS[media_type](rows), media_type, size=ESTIMATE, limits=Limits(buffer_bytes=buffer_bytes))
     values = read(WRITERS[media_type](rows), media_type).values
     expected = Counts.zero(counted.plan.grid)
-    expected.add(take_in(values, DOMAIN, OutOfRange.CLIP).records)
+    expected.add(take_rows(values, DOMAIN, OutOfRange.CLIP).records)
     assert np.array_equal(counted.counts.cells, expected.cells)
 
 
@@ -203,7 +205,7 @@ def test_checking_a_file_tells_what_uploading_it_would(media_type: MediaType, mo
     assert check_upload([body], domain=DOMAIN, **options) == count(body, media_type, out_of_range=mode).ingest
     if media_type is not MediaType.NDJSON:
         with pytest.raises(MissingColumns):
-            check_upload([body], domain=Domain((Attribute("absent", 0, 1),)), **options)
+            check_upload([body], domain=Domain((Number("absent", 0, 1),)), **options)
 
 
 def test_what_is_private_does_not_show_itself() -> None:

@@ -11,12 +11,14 @@ from core.cells import DenseCells
 from core.clustering import centres_within_cells
 from core.clustering.centres_within_cells import within_cells
 from core.clustering.methods import cells_of, labels_of
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.histogram import count
-from core.records import OutOfRange, take_in
+from core.records import OutOfRange
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import rows, shaken, synopsis_of
+from tests.core.rows import take_rows
 
 GRID = Grid.uniform(5, 4)
 CENTRES = np.array([[-0.68, 0.1, 0.55, -0.33], [0.29, -0.45, -0.66, 0.7]])
@@ -26,9 +28,9 @@ def synopsis_around(centres: np.ndarray, deviation: float, epsilon: str = "1") -
     """20,000 rows around each of some centres, released."""
     rng = np.random.default_rng(0)
     d = centres.shape[1]
-    domain, grid = Domain(tuple(Attribute(f"x{i}", -1, 1) for i in range(d))), Grid.uniform(GRID.cells_per_axis, d)
+    domain, grid = Domain(tuple(Number(f"x{i}", -1, 1) for i in range(d))), Grid.uniform(GRID.cells_per_axis, d)
     values = np.concatenate([centre + rng.normal(0, deviation, (20_000, d)) for centre in centres])
-    counts = count(take_in(values, domain, OutOfRange.CLIP).records, grid)
+    counts = count(take_rows(values, domain, OutOfRange.CLIP).records, grid)
     exact = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(grid, counts.cells), size=len(values))
     return shaken(exact, epsilon)
 

@@ -9,8 +9,9 @@ import pytest
 
 from core.cells import DenseCells
 from core.clustering.methods import Method, block_means, block_numbers, choose, place
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.queries.clusters import Clusters, find_clusters, scan
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import LEVEL, shaken, synopsis_of
@@ -26,7 +27,7 @@ def groups(size: int = 600, seed: int = 0) -> np.ndarray:
 
 def with_grid(m: int, d: int) -> Synopsis:
     """A synopsis of m^d cells with a few rows in each."""
-    domain = Domain(tuple(Attribute(f"x{axis}", 0, 1) for axis in range(d)))
+    domain = Domain(tuple(Number(f"x{axis}", 0, 1) for axis in range(d)))
     counts = np.random.default_rng(0).integers(-3, 9, m**d)
     return replace(synopsis_of(groups(), 2), domain=domain, cells=DenseCells(Grid.uniform(m, d), counts), size=3 * m**d)
 
@@ -227,7 +228,7 @@ def test_centres_lie_inside_their_intervals(method: Method, seed: int) -> None:
     values = middles[rng.integers(3, size=20_000)] + rng.normal(0, 0.4, (20_000, d))
     places = np.clip((values / 10 * m).astype(int), 0, m - 1)
     counts = np.bincount(np.ravel_multi_index(tuple(places.T), (m,) * d), minlength=m**d)
-    domain = Domain(tuple(Attribute(f"x{axis}", 0, 10) for axis in range(d)))
+    domain = Domain(tuple(Number(f"x{axis}", 0, 10) for axis in range(d)))
     exact = replace(with_grid(m, d), domain=domain, cells=DenseCells(Grid.uniform(m, d), counts), size=20_000)
     for cluster in find_clusters(shaken(exact, "1", seed), 3, level=LEVEL, seed=0, method=method).clusters:
         for intervals in (cluster.centre_intervals, cluster.region):

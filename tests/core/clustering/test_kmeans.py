@@ -43,7 +43,7 @@ def noisy_grid(m: int, d: int, k: int, seed: int) -> tuple[Floats, Floats]:
     grid = Grid.uniform(m, d)
     centres = rng.uniform(-0.8, 0.8, (k, d))
     rows = np.clip(centres[rng.integers(k, size=5000)] + rng.normal(0, 0.15, (5000, d)), -1, 1)
-    counts, _ = np.histogramdd(rows, bins=[grid.edges()] * d)
+    counts, _ = np.histogramdd(rows, bins=[grid.axes[0].edges()] * d)
     return grid.centres(), np.maximum(counts.ravel() + rng.laplace(0, 2, m**d), 0)
 
 

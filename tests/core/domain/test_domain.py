@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.axis import MAX_CELLS_PER_AXIS
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.errors import InvalidDomain
 from tests.core.strategies import attributes, domains
 
@@ -20,7 +21,7 @@ INF, NAN, LARGEST = math.inf, math.nan, 1.7976931348623157e308
 
 def square(*names: str) -> Domain:
     """A domain of some names, each from 0 to 1."""
-    return Domain(tuple(Attribute(name, 0.0, 1.0) for name in names))
+    return Domain(tuple(Number(name, 0.0, 1.0) for name in names))
 
 
 @pytest.mark.parametrize("count", range(1, 17))
@@ -60,19 +61,19 @@ def test_no_attribute_or_more_than_sixteen_are_refused(count: int) -> None:
 def test_bounds_that_cannot_be_gridded_are_refused(lower: float, upper: float) -> None:
     """Equal, reversed, not finite, too far apart for a double, too close for a cell: refused."""
     with pytest.raises(InvalidDomain):
-        Attribute("x", lower, upper)
+        Number("x", lower, upper)
 
 
 def test_bounds_may_be_as_close_as_one_rounding_step_for_each_cell() -> None:
     """2^16 steps of the larger bound are enough and one step less is too close."""
     step = math.ulp(1.0)
-    assert Attribute("x", 1.0, 1.0 + MAX_CELLS_PER_AXIS * step).width == MAX_CELLS_PER_AXIS * step
+    assert Number("x", 1.0, 1.0 + MAX_CELLS_PER_AXIS * step).width == MAX_CELLS_PER_AXIS * step
     with pytest.raises(InvalidDomain):
-        Attribute("x", 1.0, 1.0 + (MAX_CELLS_PER_AXIS - 1) * step)
+        Number("x", 1.0, 1.0 + (MAX_CELLS_PER_AXIS - 1) * step)
 
 
 @given(attributes())
-def test_on_the_finest_grid_a_cell_is_wider_than_the_rounding_of_its_edges(attribute: Attribute) -> None:
+def test_on_the_finest_grid_a_cell_is_wider_than_the_rounding_of_its_edges(attribute: Number) -> None:
     """Accepted bounds leave every one of 2^16 cells more than half a rounding step, so none is without a width."""
     width = (Fraction(attribute.upper) - Fraction(attribute.lower)) / MAX_CELLS_PER_AXIS
     assert width > Fraction(math.ulp(max(abs(attribute.lower), abs(attribute.upper)))) / 2
@@ -80,9 +81,9 @@ def test_on_the_finest_grid_a_cell_is_wider_than_the_rounding_of_its_edges(attri
 
 def test_a_negative_zero_is_stored_as_zero() -> None:
     """Equal domains have equal bytes, so -0.0 and 0.0 are one bound."""
-    assert math.copysign(1.0, Attribute("x", -0.0, 1.0).lower) == 1.0
-    assert math.copysign(1.0, Attribute("x", -1.0, -0.0).upper) == 1.0
-    assert repr(Attribute("x", -0.0, 1.0)) == repr(Attribute("x", 0, 1))
+    assert math.copysign(1.0, Number("x", -0.0, 1.0).lower) == 1.0
+    assert math.copysign(1.0, Number("x", -1.0, -0.0).upper) == 1.0
+    assert repr(Number("x", -0.0, 1.0)) == repr(Number("x", 0, 1))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_a_negative_zero_is_stored_as_zero() -> None:
 )
 def test_ordinary_names_are_accepted(name: str) -> None:
     """Names in any language, with inner spaces, up to 64 characters."""
-    assert Attribute(name, 0, 1).name == name
+    assert Number(name, 0, 1).name == name
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_ordinary_names_are_accepted(name: str) -> None:
 def test_names_that_a_query_or_a_file_could_misread_are_refused(name: str) -> None:
     """Separators, quotes, control characters, lone surrogates, outer spaces, nothing and 65 characters are refused."""
     with pytest.raises(InvalidDomain):
-        Attribute(name, 0, 1)
+        Number(name, 0, 1)
 
 
 def test_names_differ() -> None:
@@ -128,7 +129,7 @@ def test_names_differ() -> None:
 
 def test_select_takes_attributes_in_the_order_asked_for() -> None:
     """A selection has the attributes that were named, in that order, with their own bounds."""
-    domain = Domain((Attribute("a", 0, 1), Attribute("b", 2, 5), Attribute("c", -1, 1)))
+    domain = Domain((Number("a", 0, 1), Number("b", 2, 5), Number("c", -1, 1)))
     chosen = domain.select(("c", "a"))
     assert chosen.names == ("c", "a")
     assert chosen.lower.tolist() == [-1, 0]
@@ -166,7 +167,7 @@ def test_the_bounds_are_the_corners_of_the_unit_box(domain: Domain) -> None:
 
 def test_the_map_is_affine_in_the_units_of_each_attribute() -> None:
     """Known answers: age 20..70, income 0..1000."""
-    domain = Domain((Attribute("age", 20, 70), Attribute("income", 0, 1000)))
+    domain = Domain((Number("age", 20, 70), Number("income", 0, 1000)))
     points = np.array([[45.0, 0.0], [20.0, 750.0], [70.0, 1000.0]])
     unit = np.array([[0.0, -1.0], [-1.0, 0.5], [1.0, 1.0]])
     assert (domain.to_unit(points) == unit).all()
@@ -183,10 +184,10 @@ def test_a_domain_is_read_back_from_a_synopsis_and_from_the_ledger(domain: Domai
 
 def test_a_domain_is_written_in_known_ways() -> None:
     """Format 1, ledgers and answers hold these very values."""
-    domain = Domain((Attribute("age", 0, 120), Attribute("x", 0.1, 1e300)))
+    domain = Domain((Number("age", 0, 120), Number("x", 0.1, 1e300)))
     assert domain.to_json() == [["age", 0.0, 120.0], ["x", 0.1, 1e300]]
     assert domain.to_ledger() == [["age", "0.0", "120.0"], ["x", "0.1", "1e+300"]]
-    assert domain.attributes[0].described() == {"name": "age", "lower": 0.0, "upper": 120.0}
+    assert domain.attributes[0].declaration() == {"name": "age", "lower": 0.0, "upper": 120.0}
 
 
 @pytest.mark.parametrize(

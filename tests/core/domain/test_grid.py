@@ -34,7 +34,7 @@ def test_the_limits_themselves_are_grids_and_their_size_is_exact() -> None:
 def test_edges_cut_the_axis_into_equal_intervals(m: int) -> None:
     """m + 1 edges rise from -1 to 1, all of them j/m of the way, and each interval holds its centre in its middle."""
     grid = Grid.uniform(m, 1)
-    edges, centres = grid.edges(), grid.axis_centres()
+    edges, centres = grid.axes[0].edges(), grid.axes[0].centres()
     assert len(edges) == m + 1
     assert edges[0] == -1
     assert edges[-1] == 1
@@ -47,7 +47,7 @@ def test_edges_cut_the_axis_into_equal_intervals(m: int) -> None:
 @given(SMALL)
 def test_centres_are_in_the_order_of_the_counts(grid: Grid) -> None:
     """Cell number i has the i-th centre of the product over axes, the last attribute fastest."""
-    expected = np.array(list(product(grid.axis_centres(), repeat=grid.dimensions)))
+    expected = np.array(list(product(grid.axes[0].centres(), repeat=grid.dimensions)))
     assert grid.centres().shape == (grid.cell_count, grid.dimensions)
     assert (grid.centres() == expected).all()
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from core.budget import NOTHING, Epsilon
 from core.cells import DenseCells, ThresholdedCells
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.errors import InvalidQuery
 from core.intervals.listed import ListedCells
 from core.mechanisms.discrete_laplace import DiscreteLaplace
@@ -31,7 +32,7 @@ from tests.core.queries.worlds import LEVEL, least_hits
 
 M = 8
 GRID = Grid.uniform(M, 4)
-DOMAIN = Domain(tuple(Attribute(name, 0, M) for name in "abcd"))
+DOMAIN = Domain(tuple(Number(name, 0, M) for name in "abcd"))
 DRAWS = 200
 BOXES: tuple[Box, ...] = (
     (Range("a", 1.5, 6.25), Range("b", 0, 5)),

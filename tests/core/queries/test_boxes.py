@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cells import DenseCells
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.errors import InvalidQuery
 from core.queries.boxes import Box, Edges, Range
 from core.queries.range_count import SummedArea, count_boxes
@@ -27,7 +28,7 @@ def asked(draw: st.DrawFn) -> tuple[Synopsis, Box]:
     """A small synopsis of one to four attributes and a box, often on its edges, sometimes beyond the domain."""
     d, m = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     counts = np.random.default_rng(draw(st.integers(0, 1000))).integers(-20, 100, m**d)
-    domain = Domain(tuple(Attribute(name, 0, 10) for name in "abcd"[:d]))
+    domain = Domain(tuple(Number(name, 0, 10) for name in "abcd"[:d]))
     synopsis = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(Grid.uniform(m, d), counts))
     ends = [draw(ENDS) for _ in range(draw(st.integers(0, d)))]
     return synopsis, tuple(Range(name, low, high) for name, (low, high) in zip("abcd", ends, strict=False))
@@ -49,7 +50,7 @@ def shares(synopsis: Synopsis, box: Box) -> np.ndarray:
 def test_many_attributes_are_no_trouble() -> None:
     """Sixteen of them, all restricted or few, of boxes asked together: each is the sum over its cells."""
     d, rng = 16, np.random.default_rng(0)
-    domain = Domain(tuple(Attribute(f"x{i}", 0, 10) for i in range(d)))
+    domain = Domain(tuple(Number(f"x{i}", 0, 10) for i in range(d)))
     counts = rng.integers(-20, 100, 2**d)
     synopsis = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(Grid.uniform(2, d), counts))
     boxes = tuple(

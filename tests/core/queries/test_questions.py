@@ -13,8 +13,9 @@ from hypothesis.extra import numpy as hnp
 from core.cells import DenseCells
 from core.clustering.kmeans import kmeans
 from core.clustering.methods import Method, labels_of, restarts
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.errors import InvalidQuery
 from core.queries.clusters import assign, find_clusters, scan
 from core.queries.denoise import CountsKind, nonnegative
@@ -43,7 +44,7 @@ def test_nonnegative_counts_keep_their_sum_and_are_the_nearest(counts: np.ndarra
 
 def test_a_marginal_follows_the_order_asked_for() -> None:
     """Attributes may be named in any order; the sums and the axes go along."""
-    domain = Domain(tuple(Attribute(name, 0, 1) for name in "abc"))
+    domain = Domain(tuple(Number(name, 0, 1) for name in "abc"))
     cells = np.random.default_rng(0).integers(-5, 50, (4, 4, 4))
     synopsis = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(Grid.uniform(4, 3), cells.ravel()))
     found = marginal(synopsis, ("c", "a"), level=0.95, counts=CountsKind.RAW)
@@ -117,7 +118,7 @@ def test_k_has_bounds() -> None:
 def test_sizes_descend_and_are_those_of_the_centres_that_are_shown(k: int) -> None:
     """Whoever looks for the cells nearest to the centres of an answer finds its very sizes, however units round."""
     release = shaken(synopsis_of(rows(2000), 12), "0.3")
-    far = Domain((Attribute("x", 1e9, 1e9 + 1), Attribute("y", 0, 1)))
+    far = Domain((Number("x", 1e9, 1e9 + 1), Number("y", 0, 1)))
     release = replace(release, domain=far)
     found = find_clusters(release, k, level=0.95, seed=0, method=Method.PROJECTED)
     shown = far.to_unit(np.array([cluster.centre for cluster in found.clusters]))

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from app.cli import demo_data
 from core.budget import Epsilon
 from core.cells import DenseCells
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.errors import InvalidQuery
 from core.histogram import count
 from core.intervals.radius import equal_radius
@@ -22,19 +23,20 @@ from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.plan import DeclaredSize, Order, make_plan
 from core.queries.boxes import Box, Range
 from core.queries.range_count import RangeCounts, SummedArea, count_boxes, range_table
-from core.records import OutOfRange, take_in
+from core.records import OutOfRange
 from core.synopsis import Synopsis
 from tests.core.intervals import test_listed
 from tests.core.queries.worlds import LEVEL, least_hits, noisy, rows, synopsis_of
+from tests.core.rows import take_rows
 
-HOURS = Domain((Attribute("hour", 0, 24),))
-TRIPS = Domain(tuple(Attribute(a["name"], a["lower"], a["upper"]) for a in demo_data.SCHEMA["attributes"]))
+HOURS = Domain((Number("hour", 0, 24),))
+TRIPS = Domain(tuple(Number(a["name"], a["lower"], a["upper"]) for a in demo_data.SCHEMA["attributes"]))
 Floats = NDArray[np.float64]
 
 
 def gridded(values: Floats, domain: Domain, grid: Grid) -> Synopsis:
     """A synopsis without noise of any rows."""
-    counts = count(take_in(values, domain, OutOfRange.CLIP).records, grid).cells
+    counts = count(take_rows(values, domain, OutOfRange.CLIP).records, grid).cells
     return replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(grid, counts), size=len(values))
 
 

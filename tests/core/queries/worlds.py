@@ -11,17 +11,19 @@ from scipy.stats import binom
 
 from core.budget import NOTHING, Epsilon
 from core.cells import DenseCells
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
+from core.domain.number import Number
 from core.histogram import count
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.plan import Rule
 from core.randomness import NoiseSource
-from core.records import OutOfRange, take_in
+from core.records import OutOfRange
 from core.synopsis import Synopsis
+from tests.core.rows import take_rows
 
-DOMAIN = Domain((Attribute("a", 0, 10), Attribute("b", -5, 5)))
+DOMAIN = Domain((Number("a", 0, 10), Number("b", -5, 5)))
 EXACT = Epsilon.parse("100")  # P(Z != 0) is about 10^-43
 LEVEL = 0.95
 DRAWS = 400
@@ -37,7 +39,7 @@ def rows(size: int = 600, seed: int = 0) -> NDArray[np.float64]:
 def synopsis_of(values: NDArray[np.float64], cells_per_axis: int, epsilon: Epsilon = EXACT) -> Synopsis:
     """A synopsis without noise; `noisy` adds it."""
     grid = Grid.uniform(cells_per_axis, DOMAIN.dimensions)
-    counts = count(take_in(values, DOMAIN, OutOfRange.CLIP).records, grid)
+    counts = count(take_rows(values, DOMAIN, OutOfRange.CLIP).records, grid)
     return Synopsis(
         dataset="d",
         release="r",

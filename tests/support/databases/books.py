@@ -17,7 +17,8 @@ from app.service import Service
 from app.storage import tables
 from core.budget import Epsilon
 from core.canonical import canonical_json
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.ledger.entry import Head, LedgerEntry
 from core.ledger.kinds import Kind
 from core.plan import DeclaredSize, Rule
@@ -25,7 +26,7 @@ from core.records import OutOfRange
 
 CURATOR = Principal(id="k1", name="curator", role=Role.CURATOR, datasets=None)
 ADMIN = Principal(id="k0", name="admin", role=Role.ADMIN, datasets=None)
-DOMAIN = Domain((Attribute("age", 0, 100), Attribute("income", 0, 1000)))
+DOMAIN = Domain((Number("age", 0, 100), Number("income", 0, 1000)))
 ROWS = b"age,income\n" + b"30,400\n" * 20
 
 

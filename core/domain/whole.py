@@ -1,0 +1,107 @@
+"""WholeValues: what the kinds integer, date and datetime share. Their values are whole numbers of a step.
+
+A value has a number, counted from 0 at the lower bound: that is its code. Cells are runs of values, as equal as
+possible (`core.domain.axis.RunAxis`), so no value lies on an edge and nothing rounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.arrays import Floats
+from core.domain.attribute import MISSING, Encoded, Ordered
+from core.domain.axis import Axis, RunAxis
+from core.domain.number import finish
+
+
+class WholeValues(Ordered):
+    """Values `first`, `first` + 1, … `last` in steps; `steps_per_unit` of them make one of its own unit."""
+
+    __slots__ = ()
+
+    is_whole = True
+    steps_per_unit: ClassVar[int] = 1
+    # The edge below a value, in steps from the value: cells of whole numbers and of days end half way to the next one.
+    edge_offset: ClassVar[float] = -0.5
+
+    @property
+    def first(self) -> int:
+        """The least value, in steps."""
+        raise NotImplementedError
+
+    @property
+    def last(self) -> int:
+        """The greatest value, in steps."""
+        raise NotImplementedError
+
+    def within(self, first: int, last: int) -> WholeValues:
+        """The same attribute with other bounds, in steps, and no missing values."""
+        raise NotImplementedError
+
+    @property
+    def values(self) -> int:
+        """V, how many values there are."""
+        return self.last - self.first + 1
+
+    @property
+    def start(self) -> float:
+        """The edge below the least value."""
+        return (self.first + self.edge_offset) / self.steps_per_unit
+
+    @property
+    def stop(self) -> float:
+        """The edge above the greatest value."""
+        return (self.last + 1 + self.edge_offset) / self.steps_per_unit
+
+    @property
+    def most_cells(self) -> int:
+        """One for each value."""
+        return self.values
+
+    @property
+    def code_type(self) -> np.dtype[Any]:
+        """32 bits where they can number all values and one more."""
+        return np.dtype(np.uint32 if self.values < 2**32 else np.uint64)
+
+    def axis(self, cells: int) -> RunAxis:
+        """So many runs."""
+        return RunAxis.even(self.values, cells, keeps_missing=self.keeps_missing)
+
+    def edges(self, axis: Axis) -> Floats:
+        """The edges of its runs."""
+        assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
+        starts = np.array([self.first + start for start in axis.starts], dtype=np.float64)
+        return (starts + self.edge_offset) / self.steps_per_unit
+
+    def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
+        """The number of each value."""
+        is_missing = self._is_missing(column)
+        values = column if is_missing is None else np.where(is_missing, column.dtype.type(self.first), column)
+        inside = (values >= self.first) & (values <= self.last)
+        outside = None if inside.all() else ~inside
+        if outside is not None:
+            values = np.clip(values, self.first, self.last)
+        codes = (values.astype(np.int64) - self.first).astype(self.code_type)
+        return finish(self, codes, is_missing, outside, clip=clip)
+
+    def _is_missing(self, column: NDArray[Any]) -> NDArray[np.bool_] | None:
+        missing = column == MISSING
+        return missing if missing.any() else None
+
+    def restricted(self, axis: Axis, places: NDArray[np.int64]) -> tuple[WholeValues, RunAxis]:
+        """The values of neighbouring cells."""
+        assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
+        starts = axis.starts[int(places[0]) : int(places[-1]) + 2]
+        part = self.within(self.first + starts[0], self.first + starts[-1] - 1)
+        return part, RunAxis(tuple(start - starts[0] for start in starts))
+
+    def numbers_in(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[np.int64]:
+        """A value in each of these cells, in steps: each value of a cell is equally likely."""
+        assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
+        starts = np.array(axis.starts, dtype=np.int64)
+        lengths = np.diff(starts)[places]
+        inside = np.minimum((uniform * lengths).astype(np.int64), lengths - 1)
+        return self.first + starts[places] + inside
