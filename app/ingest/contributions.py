@@ -48,7 +48,9 @@ class Contributions:
             candidates = _expanded(rows, ends, start, min(start + ROWS_AT_ONCE, total))
             if self._waiting is not None:
                 candidates = _followed_by(self._waiting, candidates)
-            yield self._keep(candidates, open_prefix=candidates.prefixes[-1])
+            kept = self._keep(candidates, open_prefix=candidates.prefixes[-1])
+            if len(kept):
+                yield kept
 
     def finish(self) -> Iterator[Records]:
         """The kept rows of the persons who were still waiting for more rows."""

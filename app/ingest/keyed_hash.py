@@ -10,6 +10,7 @@ records having different hashes: wherever equality matters, whole ids and whole 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,9 +54,7 @@ class KeyedHash:
             hashes[active] = mix(hashes[active] ^ word)
         return hashes
 
-    def of_pairs(
-        self, id_hashes: NDArray[np.uint64], columns: Sequence[NDArray[np.unsignedinteger]]
-    ) -> NDArray[np.uint64]:
+    def of_pairs(self, id_hashes: NDArray[np.uint64], columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
         """One hash for each (id, record); `columns` has one array for each attribute."""
         hashes = mix(id_hashes ^ self._pair_key)
         for column in columns:

@@ -21,9 +21,9 @@ into memory touch no disk.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -56,12 +56,12 @@ class PersonBuffer:
     def __init__(
         self,
         *,
-        dtypes: tuple[np.dtype[np.unsignedinteger], ...],
+        dtypes: Sequence[np.dtype[Any]],
         max_rows: int,
         limits: Limits,
         _secret: bytes | None = None,
     ) -> None:
-        self._dtypes = dtypes
+        self._dtypes = tuple(dtypes)
         self._limits = limits
         self._keyed_hash = KeyedHash(secrets.token_bytes(SECRET_BYTES) if _secret is None else _secret)
         self._batches: list[tuple[pa.LargeBinaryArray, Records]] = []

@@ -12,7 +12,7 @@ that while a step is sorted. Each row is written once and read once, so `Limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +46,7 @@ class _Page:
 class SortedRuns:
     """First `write` each run, then iterate over `steps` once. Close the spool with `close`."""
 
-    def __init__(
-        self, *, dtypes: tuple[np.dtype[np.unsignedinteger], ...], limits: Limits, keyed_hash: KeyedHash
-    ) -> None:
+    def __init__(self, *, dtypes: Sequence[np.dtype[Any]], limits: Limits, keyed_hash: KeyedHash) -> None:
         self._spool = SealedSpool(max_bytes=limits.spool_bytes, folder=limits.spool_folder)
         self._buffer_bytes = limits.buffer_bytes
         self._keyed_hash = keyed_hash
