@@ -18,7 +18,7 @@ from app.ingest.limits import MIB, Limits
 from app.ingest.people import PersonBuffer
 from core.plan import EstimatedSize
 from core.records import Records
-from tests.app.ingest.bodies import WRITERS, arrow_body, count, cut, parquet_body, table
+from tests.app.ingest.bodies import WRITERS, arrow_body, count, cut, numbers, parquet_body, table
 from tests.app.ingest.hostile_arrow import parquet, schema, stream
 from tests.app.ingest.hostile_parquet import (
     as_decimal,
@@ -146,7 +146,7 @@ def refuse(body: bytes) -> None:
     """Read the column x of a Parquet body that must be refused, measured from here on."""
     reset_peak()
     with suppress(IngestError):
-        list(read_batches([body], ("x",), media_type=MediaType.PARQUET, gzip=False, limits=LIMITS))
+        list(read_batches([body], numbers("x"), media_type=MediaType.PARQUET, gzip=False, limits=LIMITS))
         raise AssertionError
 
 
