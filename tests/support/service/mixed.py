@@ -93,7 +93,8 @@ def value_of(name: str, text: Any) -> Any:
         case "date":
             return date.fromisoformat(text)
         case "datetime":
-            return datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
+            return moment if moment.tzinfo else moment.replace(tzinfo=ZONE)
         case _:
             return float(text)
 
