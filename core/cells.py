@@ -7,6 +7,7 @@ cell listed, position and number are the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
@@ -56,6 +57,10 @@ class Cells(ABC):
     @abstractmethod
     def marginal(self, axes: tuple[int, ...]) -> Wholes:
         """Counts summed over all other axes, for every cell of `grid.select(axes)` in order."""
+
+    @abstractmethod
+    def restricted(self, grid: Grid, places: Sequence[Wholes | None]) -> Cells:
+        """The counts of some cells, on a grid of their own: `places` has those of each axis; None stands for all."""
 
     @abstractmethod
     def header(self) -> dict[str, Any]:
@@ -117,6 +122,14 @@ class DenseCells(Cells):
         remaining = sorted(axes)
         ordered: Wholes = np.transpose(summed, [remaining.index(x) for x in axes]).ravel()
         return ordered
+
+    def restricted(self, grid: Grid, places: Sequence[Wholes | None]) -> DenseCells:
+        """The counts of some cells, on a grid of their own."""
+        table = self.table()
+        for x, chosen in enumerate(places):
+            if chosen is not None:
+                table = np.take(table, chosen, axis=x)
+        return DenseCells(grid, table.ravel())
 
     def reaching(self, threshold: int) -> ThresholdedCells:
         """What a threshold would have left of these cells."""
@@ -184,6 +197,17 @@ class ThresholdedCells(Cells):
         # In floats, which hold whole numbers up to 2^53 exactly: numpy adds by groups in no other way as fast.
         sums = np.bincount(owners, weights=self.counts, minlength=cells.cell_count)
         return np.rint(sums).astype(np.int64)
+
+    def restricted(self, grid: Grid, places: Sequence[Wholes | None]) -> ThresholdedCells:
+        """The counts of some listed cells, on a grid of their own, with the same threshold."""
+        inside, kept = self.grid.places(self.numbers), np.ones(len(self.numbers), dtype=np.bool_)
+        for x, chosen in enumerate(places):
+            if chosen is not None:
+                own = np.full(self.grid.shape[x], -1, dtype=np.int64)
+                own[chosen] = np.arange(len(chosen))
+                inside[:, x] = own[inside[:, x]]
+                kept &= inside[:, x] >= 0
+        return ThresholdedCells(grid, grid.numbers(inside[kept]), self.counts[kept], self.threshold)
 
     def header(self) -> dict[str, Any]:
         """The threshold."""

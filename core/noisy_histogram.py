@@ -7,6 +7,7 @@ every question can be asked of a part.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,25 @@ from core.cells import Cells
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.mechanisms.law import NoiseLaw
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSize:
+    """The bought size of a whole release, and what a part of it leaves outside.
+
+    `size` has noise of `law`. Outside there are so many `cells`, of which `listed` are listed, with noisy counts that
+    add up to `rows`. Of a thresholded release nothing else bounds how many rows a part has.
+    """
+
+    size: int
+    law: NoiseLaw
+    rows: float = 0.0
+    listed: int = 0
+    cells: int = 0
+
+    def less(self, *, rows: float, listed: int, cells: int) -> WholeSize:
+        """The same for a part that leaves more outside."""
+        return replace(self, rows=self.rows + rows, listed=self.listed + listed, cells=self.cells + cells)
 
 
 class NoisyHistogram(ABC):
@@ -41,6 +61,12 @@ class NoisyHistogram(ABC):
     @abstractmethod
     def size_law(self) -> NoiseLaw | None:
         """The law of the noise of a bought size; None where none was bought for exactly these rows."""
+
+    @property
+    def whole_size(self) -> WholeSize | None:
+        """The bought size of the whole release; None where its size was declared."""
+        law = self.size_law
+        return None if law is None else WholeSize(self.size, law)
 
     @property
     def grid(self) -> Grid:

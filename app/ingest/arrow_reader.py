@@ -9,18 +9,17 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
-from numpy.typing import NDArray
 
 from app.ingest.arrow_messages import NOT_A_STREAM, Kind, Message, messages
-from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
+from app.ingest.batch import ROWS_AT_ONCE, Batch, Columns, Wanted, positions
+from app.ingest.columns.arrow import require_sound
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.limits import Limits
 
 
-def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
+def read_arrow(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Generator[Batch]:
     """Yield the rows of an Arrow stream in batches of at most ROWS_AT_ONCE rows.
 
     Raises UnreadableFile, ColumnFault or UploadTooLarge. Each message is pushed to pyarrow and read immediately. If
@@ -31,11 +30,12 @@ def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) 
     first = next(stream, None)
     if first is None or first.kind is not Kind.SCHEMA:
         raise UnreadableFile(NOT_A_STREAM)
-    included = _wanted(first, names)
+    wanted_columns = Columns(wanted)
+    included = _included(first, wanted_columns)
     feed = _Feed()
     feed.push(first)
     reader = attempt(partial(_open, feed, included), NOT_A_STREAM)
-    dictionary_bytes = 0  # of columns that are not wanted; pyarrow keeps them as long as the stream is open
+    dictionary_bytes = 0  # of all columns; pyarrow keeps them as long as the stream is open
     for message in stream:
         feed.push(message)
         if message.kind is Kind.DICTIONARY:
@@ -43,19 +43,19 @@ def read_arrow(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) 
             if dictionary_bytes > limits.max_block_bytes:
                 raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes)
             continue
-        columns = attempt(partial(_next_columns, reader, names), NOT_A_STREAM)
+        columns = attempt(partial(_next_columns, reader, wanted.names), NOT_A_STREAM)
         if len(columns[0]) > limits.max_rows:
             raise UploadTooLarge(Cap.ROWS, limits.max_rows)
         for start in range(0, len(columns[0]), ROWS_AT_ONCE):
-            yield Batch(attempt(partial(_part, columns, start), NOT_A_STREAM))
+            yield attempt(partial(_part, wanted_columns, columns, start), NOT_A_STREAM)
 
 
-def _wanted(message: Message, names: tuple[str, ...]) -> tuple[int, ...]:
-    """Column indices of the attributes, from the schema message; raises ColumnFault where they do not fit."""
+def _included(message: Message, columns: Columns) -> list[int]:
+    """Indices of the wanted columns, from the schema message; raises ColumnFault where they do not fit."""
     schema = attempt(partial(_schema, message), NOT_A_STREAM)
-    wanted = positions(names, [name for name, _ in schema])
-    require_numbers(names, [schema[position][1] for position in wanted])
-    return wanted
+    included = positions(columns.names, [name for name, _ in schema])
+    columns.require_types([schema[position][1] for position in included])
+    return sorted(set(included))
 
 
 def _schema(message: Message) -> list[tuple[str, pa.DataType]]:
@@ -63,26 +63,22 @@ def _schema(message: Message) -> list[tuple[str, pa.DataType]]:
     return [(field.name, field.type) for field in schema]
 
 
-def _open(feed: _Feed, included: tuple[int, ...]) -> pa.RecordBatchReader:
-    options = pyarrow.ipc.IpcReadOptions(use_threads=False, included_fields=list(included))
+def _open(feed: _Feed, included: list[int]) -> pa.RecordBatchReader:
+    options = pyarrow.ipc.IpcReadOptions(use_threads=False, included_fields=included)
     return pyarrow.ipc.open_stream(pa.PythonFile(feed, mode="r"), options=options)
 
 
 def _next_columns(reader: pa.RecordBatchReader, names: tuple[str, ...]) -> list[pa.Array]:
-    """The wanted columns of the next batch, checked to lie within their buffers.
-
-    Decimal columns get the basic check only. The full check compares each value with the precision of the column, so
-    the value of one row could make the whole file be refused.
-    """
+    """The wanted columns of the next batch, checked to lie within their buffers."""
     batch = reader.read_next_batch()
     columns = [batch.column(name) for name in names]
     for column in columns:
-        column.validate(full=not pa.types.is_decimal(column.type))
+        require_sound(column)
     return columns
 
 
-def _part(columns: list[pa.Array], start: int) -> NDArray[np.float64]:
-    return from_columns([column.slice(start, ROWS_AT_ONCE) for column in columns])
+def _part(wanted: Columns, columns: list[pa.Array], start: int) -> Batch:
+    return wanted.from_arrow([column.slice(start, ROWS_AT_ONCE) for column in columns])
 
 
 class _Feed:

@@ -1,38 +1,57 @@
-"""Batch: rows of an upload as an array of numbers. Every reader yields batches."""
+"""Wanted: the columns that an upload must have. Batch: rows of an upload, a column of numbers for each attribute."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from app.ingest.columns import ids
+from app.ingest.columns.kinds import converter_of
 from app.ingest.errors import AmbiguousColumns, MissingColumns, WrongColumnType
+from core.domain.attribute import Attribute
 
 ROWS_AT_ONCE = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The attributes of an upload, and the column of persons' ids, None where a unit is one record."""
+
+    attributes: tuple[Attribute, ...]
+    id_column: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read: those of the attributes, then that of the ids, if there is one."""
+        names = tuple(attribute.name for attribute in self.attributes)
+        return names if self.id_column is None else (*names, self.id_column)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Batch:
     """Rows of one upload.
 
-    values    shape (rows, attributes); values[i, x] is attribute x of row i, NaN where it could not be read
-    bad_rows  number of further rows that could not be parsed at all
-
-    A row with a NaN and a bad row have the same fate: both count as read and as dropped.
+    columns   a column for each attribute, in its `column_type`; NaN or MISSING where a value is missing or unreadable
+    bad_rows  number of further rows that could not be parsed at all; they count as read and as dropped
+    ids       of the persons, binary, null where a row has no usable id; None if they are not wanted
     """
 
-    values: NDArray[np.float64]
+    columns: tuple[NDArray[Any], ...]
     bad_rows: int = 0
+    ids: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
 
 
 def positions(names: tuple[str, ...], columns: Sequence[str]) -> tuple[int, ...]:
-    """The index of each attribute among the columns.
+    """The index of each wanted name among the columns.
 
-    Raises MissingColumns or AmbiguousColumns. Columns that are no attribute are ignored, also where several of them
+    Raises MissingColumns or AmbiguousColumns. Columns that are not wanted are ignored, also where several of them
     have the same name.
     """
     missing = tuple(name for name in names if name not in columns)
@@ -44,28 +63,44 @@ def positions(names: tuple[str, ...], columns: Sequence[str]) -> tuple[int, ...]
     return tuple(columns.index(name) for name in names)
 
 
-def require_numbers(names: tuple[str, ...], types: Sequence[pa.DataType]) -> None:
-    """Raise WrongColumnType unless every column has a numeric type.
+class Columns:
+    """Turns columns of a file into batches. In each method the columns come in the order of `Wanted.names`."""
 
-    The null type is accepted: writers choose it when no row has a value, and a refusal must not depend on the rows.
-    """
-    wrong = tuple(name for name, kind in zip(names, types, strict=True) if not _is_number(kind))
-    if wrong:
-        raise WrongColumnType(wrong)
+    def __init__(self, wanted: Wanted) -> None:
+        self.names = wanted.names
+        self.converters = tuple(map(converter_of, wanted.attributes))
+        self.has_ids = wanted.id_column is not None
 
+    def require_types(self, types: Sequence[pa.DataType]) -> None:
+        """Raise WrongColumnType unless every column has a type that can hold values of its kind."""
+        tests = [*(converter.suits for converter in self.converters), *([ids.suits] if self.has_ids else [])]
+        wrong = tuple(name for name, suits, kind in zip(self.names, tests, types, strict=True) if not suits(kind))
+        if wrong:
+            raise WrongColumnType(wrong)
 
-def _is_number(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind))
+    def from_arrow(self, columns: Sequence[pa.Array]) -> Batch:
+        """A batch from Arrow arrays."""
+        pairs = zip(self.converters, columns, strict=False)
+        values = tuple(converter.from_arrow(column) for converter, column in pairs)
+        return Batch(values, ids=ids.from_arrow(columns[-1]) if self.has_ids else None)
 
+    def from_csv(self, columns: Sequence[pa.Array]) -> Batch:
+        """A batch from fields of CSV that pyarrow has split: binary, or already doubles."""
+        pairs = zip(self.converters, columns, strict=False)
+        values = tuple(
+            (each.from_binary if pa.types.is_binary(column.type) else each.from_values)(column)
+            for each, column in pairs
+        )
+        return Batch(values, ids=ids.from_binary(columns[-1]) if self.has_ids else None)
 
-def from_columns(columns: Sequence[pa.Array]) -> NDArray[np.float64]:
-    """Numeric columns of equal length -> an array of shape (rows, columns), nulls as NaN.
+    def from_texts(self, columns: Sequence[Sequence[bytes]], bad_rows: int) -> Batch:
+        """A batch from fields of CSV."""
+        pairs = zip(self.converters, columns, strict=False)
+        values = tuple(converter.from_texts(column) for converter, column in pairs)
+        return Batch(values, bad_rows, ids.from_texts(columns[-1]) if self.has_ids else None)
 
-    The cast is unsafe (`safe=False`) because a safe one refuses the whole column for a single integer beyond 2^53. The
-    array is in column-major order: the columns arrive that way, and core reads them faster that way.
-    """
-    values = np.empty((len(columns[0]), len(columns)), dtype=np.float64, order="F")
-    for x, column in enumerate(columns):
-        values[:, x] = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return values
+    def from_jsons(self, columns: Sequence[Sequence[object]], bad_rows: int) -> Batch:
+        """A batch from JSON values, None where a row has none."""
+        pairs = zip(self.converters, columns, strict=False)
+        values = tuple(converter.from_jsons(column) for converter, column in pairs)
+        return Batch(values, bad_rows, ids.from_jsons(columns[-1]) if self.has_ids else None)

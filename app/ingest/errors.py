@@ -5,7 +5,7 @@ IngestError
 ├── ColumnFault            the columns are not what the attributes need
 │   ├── MissingColumns     attributes without a column
 │   ├── AmbiguousColumns   attributes with more than one column
-│   └── WrongColumnType    a column that holds no numbers
+│   └── WrongColumnType    a column whose type cannot hold values of its kind
 ├── UploadTooLarge         a cap is exceeded; an upload is refused there, never cut short
 └── SpoolFailure           the service could not hold the upload: its own fault, not the file's
 
@@ -56,11 +56,14 @@ class AmbiguousColumns(ColumnFault):
 
 
 class WrongColumnType(ColumnFault):
-    """A column that holds no numbers."""
+    """A column whose type cannot hold values of its kind."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(
-            f"These columns must hold integer, floating or decimal numbers of a fixed length: {_listed(names)}.", names
+            f"These columns have a type that cannot hold values of their kind: {_listed(names)}. Write numbers as "
+            "numbers, dates as dates or timestamps, and anything as text; lists, structs and decimals of any length "
+            "are not read.",
+            names,
         )
 
 

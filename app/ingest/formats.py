@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.ingest.arrow_reader import read_arrow
-from app.ingest.batch import Batch
+from app.ingest.batch import Batch, Wanted
 from app.ingest.byte_stream import capped, inflate
 from app.ingest.csv_reader import read_csv
 from app.ingest.errors import Cap
@@ -21,7 +21,7 @@ from app.ingest.limits import Limits
 from app.ingest.ndjson_reader import read_ndjson
 from app.ingest.parquet_reader import read_parquet
 
-Reader = Callable[[Iterable[bytes], tuple[str, ...], Limits], Generator[Batch]]
+Reader = Callable[[Iterable[bytes], Wanted, Limits], Generator[Batch]]
 
 
 class MediaType(StrEnum):
@@ -39,7 +39,7 @@ class Format:
 
     title     its name, for people
     suffixes  endings of file names that stand for it; each may be followed by .gz
-    read      (chunks of the body, attribute names, limits) -> batches of rows
+    read      (chunks of the body, wanted columns, limits) -> batches of rows
     """
 
     title: str
@@ -57,13 +57,13 @@ FORMATS = {
 
 
 def read_batches(
-    chunks: Iterable[bytes], names: tuple[str, ...], *, media_type: MediaType, gzip: bool, limits: Limits
+    chunks: Iterable[bytes], wanted: Wanted, *, media_type: MediaType, gzip: bool, limits: Limits
 ) -> Generator[Batch]:
-    """Yield the rows of a body: `Batch.values` has one column for each attribute name, in that order.
+    """Yield the rows of a body: `Batch.columns` has one column for each attribute, in their order.
 
     Raises IngestError, also for a body that is larger than the limits, as sent or after gzip.
     """
     body = capped(chunks, Cap.BYTES, limits.max_bytes)
     if gzip:
         body = capped(inflate(body), Cap.INFLATED_BYTES, limits.max_inflated_bytes)
-    return FORMATS[media_type].read(body, names, limits)
+    return FORMATS[media_type].read(body, wanted, limits)

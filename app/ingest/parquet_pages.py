@@ -3,115 +3,211 @@
 The header of a page states its length, its length after decompression and its number of values. pyarrow allocates as
 much memory as the header states. The footer does not contain these numbers. So the page headers of the wanted columns
 are read here first, in the same order as pyarrow does: page after page until all values of the column chunk are there.
-Every header that pyarrow reads has therefore been checked. The numbers below are the field ids of parquet.thrift.
+Every header that pyarrow reads has therefore been checked. Text columns are measured too (`parquet_texts`). The numbers
+below are the field ids of parquet.thrift.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.limits import KIB, Limits
+from app.ingest.parquet_texts import TextPages, longest_entry, require_few_entries, rows_at_once
 from app.ingest.spool import SealedSpool
 from app.ingest.thrift import I32, I64, LIST, STRUCT, Struct, decode
 
 NOT_PARQUET = "The body is not a Parquet file, or a damaged one."
 MAX_PAGES = 1_000_000
-_HEADER_BYTES = 16 * KIB  # read for a page header: far more than the statistics of a page of numbers take
+# Read for a page header: far more than the statistics of a page of numbers take. Those of a page of texts may have two
+# of its texts in full, so a header that is longer is read again, up to the limit of a block.
+_HEADER_BYTES = 16 * KIB
+MAX_WALKED_ENTRIES = 2**25  # of all dictionaries of a file together: about five seconds
 
 _ROW_GROUPS = (4, LIST)  # struct FileMetaData
 _COLUMNS = (1, LIST)  # struct RowGroup
 _META_DATA = (3, STRUCT)  # struct ColumnChunk
-_NUM_VALUES, _TOTAL_COMPRESSED_SIZE = (5, I64), (7, I64)  # struct ColumnMetaData, also the next two
+_CODEC, _NUM_VALUES, _TOTAL_COMPRESSED_SIZE = (4, I32), (5, I64), (7, I64)  # struct ColumnMetaData, also the next two
 _DATA_PAGE_OFFSET, _DICTIONARY_PAGE_OFFSET = (9, I64), (11, I64)
 _TYPE, _UNCOMPRESSED_SIZE, _COMPRESSED_SIZE = (1, I32), (2, I32), (3, I32)  # struct PageHeader
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3  # enum PageType
 _PAGE_VALUES = (1, I32)  # num_values, the same field in each of the headers below
 _TYPE_HEADERS = {_DATA: (5, STRUCT), _DICTIONARY: (7, STRUCT), _DATA_V2: (8, STRUCT)}
 _ENCODINGS = {_DATA: (2, I32), _DATA_V2: (4, I32)}
-_DELTA_BYTE_ARRAY = 7
+_PLAIN_DICTIONARY, _DELTA_BYTE_ARRAY, _RLE_DICTIONARY = 2, 7, 8  # enum Encoding
+_NUM_ROWS = (3, I64)  # struct RowGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf column that will be read.
+
+    value_bytes  bytes of a value in PLAIN encoding; for texts, the least that one takes
+    is_text      whether its values are byte arrays of any length
+    is_shared    whether it is read as an Arrow dictionary, which has each text once
+    """
+
+    value_bytes: int
+    is_text: bool = False
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A column chunk: its byte range in the file, its number of values, and the bytes of a value in PLAIN encoding."""
+    """A column chunk: its byte range in the file, its number of values, its codec, and the column it belongs to."""
 
     start: int
     stop: int
     values: int
-    value_bytes: int
+    codec: int
+    leaf: Leaf
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
     """The numbers in a page header; `values` is 0 for pages that are not data pages."""
 
-    header_bytes: int
+    start: int  # of its content, in the file
     compressed: int
     inflated: int
     values: int
-    prefixed: bool  # encoded as DELTA_BYTE_ARRAY
+    entries: int  # of a dictionary page
+    is_dictionary: bool
+    encoding: int | None
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What has been used of the limits that hold for all pages of a file together."""
+
+    pages: int = 0
+    inflated: int = 0
+    walked: int = 0
+
+    def use(self, page: _Page, limits: Limits) -> None:
+        """Count a page; raises UploadTooLarge beyond a limit."""
+        self.pages += 1
+        self.inflated += page.inflated
+        if self.inflated > limits.max_inflated_bytes:
+            raise UploadTooLarge(Cap.INFLATED_BYTES, limits.max_inflated_bytes)
+        if self.pages > MAX_PAGES:
+            raise UploadTooLarge(Cap.PAGES, MAX_PAGES)
+
+
+@dataclass(slots=True)
+class _Measured:
+    """TextPages in the making."""
+
+    longest: int = 0
+    rows: list[int] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
 
 
 def require_bounded(
-    spool: SealedSpool, metadata: Struct, pages_end: int, leaves: Mapping[int, int], limits: Limits
-) -> None:
-    """Raise UploadTooLarge for pages beyond the limits, UnreadableFile for pages that do not fit into the file.
+    spool: SealedSpool, metadata: Struct, pages_end: int, leaves: Mapping[int, Leaf], limits: Limits
+) -> list[int]:
+    """The number of rows that can be read at once, for each row group.
+
+    Raises UploadTooLarge for pages beyond the limits, UnreadableFile for pages that do not fit into the file.
 
     metadata   the decoded footer
     pages_end  offset of the footer in the file, where the pages end
-    leaves     leaf columns that will be read -> bytes of a value in PLAIN encoding
+    leaves     leaf columns that will be read, by their index
     """
-    pages = inflated = 0
-    for chunk in attempt(partial(_column_chunks, metadata, leaves, pages_end), NOT_PARQUET):
-        for page in _pages(spool, chunk, limits):
-            pages += 1
-            inflated += page.inflated
-            if inflated > limits.max_inflated_bytes:
-                raise UploadTooLarge(Cap.INFLATED_BYTES, limits.max_inflated_bytes)
-            if pages > MAX_PAGES:
-                raise UploadTooLarge(Cap.PAGES, MAX_PAGES)
+    budget = _Budget()
+    row_groups = []
+    for rows, chunks in attempt(partial(_row_groups, metadata, leaves, pages_end), NOT_PARQUET):
+        texts = [_measured(spool, chunk, budget, limits) for chunk in chunks]
+        row_groups.append((rows, [each for each in texts if each is not None]))
+    return rows_at_once(row_groups, limits)
 
 
-def _column_chunks(metadata: Struct, leaves: Mapping[int, int], pages_end: int) -> list[_Chunk]:
-    """The column chunks of the leaves, each from its dictionary page on if it has one; raises if one leaves the file.
+def _row_groups(metadata: Struct, leaves: Mapping[int, Leaf], pages_end: int) -> list[tuple[int, list[_Chunk]]]:
+    """Rows and column chunks of each row group, each chunk from its dictionary page on if it has one.
 
-    Chunks without values are skipped: their pages are never read, and pyarrow writes no usable offset for them.
+    Raises if a chunk leaves the file. Chunks without values are skipped: their pages are never read, and pyarrow
+    writes no usable offset for them.
     """
-    chunks = []
+    row_groups = []
     for row_group in metadata[_ROW_GROUPS]:
-        for leaf, value_bytes in leaves.items():
-            column = row_group[_COLUMNS][leaf][_META_DATA]
+        chunks = []
+        for index, leaf in leaves.items():
+            column = row_group[_COLUMNS][index][_META_DATA]
             if column[_NUM_VALUES] > 0:
                 start, dictionary = column[_DATA_PAGE_OFFSET], column.get(_DICTIONARY_PAGE_OFFSET, 0)
                 start = dictionary if 0 < dictionary < start else start
                 stop = start + column[_TOTAL_COMPRESSED_SIZE]
                 if not 0 <= start <= stop <= pages_end:
                     raise ValueError
-                chunks.append(_Chunk(start, stop, column[_NUM_VALUES], value_bytes))
-    return chunks
+                chunks.append(_Chunk(start, stop, column[_NUM_VALUES], column[_CODEC], leaf))
+        row_groups.append((row_group[_NUM_ROWS], chunks))
+    return row_groups
+
+
+def _measured(spool: SealedSpool, chunk: _Chunk, budget: _Budget, limits: Limits) -> TextPages | None:
+    """Check the pages of a chunk; returns what they say about its texts, None if it is no text column."""
+    measured = _Measured()
+    for page in _pages(spool, chunk, limits):
+        budget.use(page, limits)
+        if not chunk.leaf.is_text:
+            continue
+        if page.is_dictionary:
+            require_few_entries(page.entries, limits)
+            measured.longest = max(measured.longest, _longest(spool, chunk, page, budget))
+        elif page.values:
+            refers = page.encoding in {_PLAIN_DICTIONARY, _RLE_DICTIONARY}
+            measured.rows.append(page.values)
+            measured.sizes.append(0 if refers else page.inflated)
+    if not chunk.leaf.is_text:
+        return None
+    return TextPages(measured.longest, measured.rows, measured.sizes, chunk.leaf.is_shared)
+
+
+def _longest(spool: SealedSpool, chunk: _Chunk, page: _Page, budget: _Budget) -> int:
+    """Bytes of the longest text of a dictionary page, or more where it would take too long to look at all of them."""
+    budget.walked += page.entries
+    if chunk.leaf.is_shared or budget.walked > MAX_WALKED_ENTRIES:
+        return page.inflated
+    spool.seek(page.start)
+    content = spool.read(page.compressed)
+    measure = partial(longest_entry, content, entries=page.entries, inflated=page.inflated, codec=chunk.codec)
+    return attempt(measure, NOT_PARQUET)
 
 
 def _pages(spool: SealedSpool, chunk: _Chunk, limits: Limits) -> Iterator[_Page]:
     """Yield the pages of a chunk up to its last value; raises if one exceeds the limits or the end of the chunk."""
     position, values = chunk.start, 0
     while values < chunk.values:
-        spool.seek(position)
-        page = attempt(partial(_page, spool.read(_HEADER_BYTES), chunk.value_bytes), NOT_PARQUET)
+        page = _page_at(spool, position, chunk, limits)
         if max(page.compressed, page.inflated) > limits.max_block_bytes:
             raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes)
-        if page.prefixed:
+        if page.encoding == _DELTA_BYTE_ARRAY:
             raise UnreadableFile("A column is encoded as DELTA_BYTE_ARRAY, which is not read here: write it as PLAIN.")
-        position += page.header_bytes + page.compressed
+        position = page.start + page.compressed
         if position > chunk.stop:
             raise UnreadableFile(NOT_PARQUET)
         values += page.values
         yield page
 
 
-def _page(data: bytes, value_bytes: int) -> _Page:
+def _page_at(spool: SealedSpool, position: int, chunk: _Chunk, limits: Limits) -> _Page:
+    """The page whose header starts at a position."""
+    most = min(limits.max_block_bytes, chunk.stop - position) if chunk.leaf.is_text else _HEADER_BYTES
+    count = _HEADER_BYTES
+    while True:
+        spool.seek(position)
+        data = spool.read(count)
+        if count >= most:
+            return attempt(partial(_page, data, position, chunk.leaf.value_bytes), NOT_PARQUET)
+        with suppress(Exception):
+            return _page(data, position, chunk.leaf.value_bytes)
+        count *= 16
+
+
+def _page(data: bytes, position: int, value_bytes: int) -> _Page:
     """The page header at the start of `data`; raises if its numbers are impossible.
 
     pyarrow allocates all values of a dictionary page at once, so they must fit into the stated length. It reads a data
@@ -124,9 +220,15 @@ def _page(data: bytes, value_bytes: int) -> _Page:
     values = detail[_PAGE_VALUES] if detail else 0
     if min(inflated, compressed, values) < 0:
         raise ValueError
-    if kind == _DICTIONARY:
-        if values * value_bytes > inflated:
-            raise ValueError
-        values = 0
-    prefixed = kind in _ENCODINGS and detail[_ENCODINGS[kind]] == _DELTA_BYTE_ARRAY
-    return _Page(header_bytes, compressed, inflated, values, prefixed)
+    is_dictionary = kind == _DICTIONARY
+    if is_dictionary and values * value_bytes > inflated:
+        raise ValueError
+    return _Page(
+        start=position + header_bytes,
+        compressed=compressed,
+        inflated=inflated,
+        values=0 if is_dictionary else values,
+        entries=values if is_dictionary else 0,
+        is_dictionary=is_dictionary,
+        encoding=detail[_ENCODINGS[kind]] if kind in _ENCODINGS else None,
+    )

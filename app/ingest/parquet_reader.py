@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from app.ingest.arrow_messages import metadata_of, require_small_metadata
-from app.ingest.batch import ROWS_AT_ONCE, Batch, from_columns, positions, require_numbers
+from app.ingest.batch import Batch, Columns, Wanted, positions
+from app.ingest.columns.arrow import storage_type
 from app.ingest.errors import AmbiguousColumns, Cap, UnreadableFile, UploadTooLarge, WrongColumnType, attempt
 from app.ingest.limits import MIB, Limits
-from app.ingest.parquet_pages import NOT_PARQUET, require_bounded
+from app.ingest.parquet_pages import NOT_PARQUET, Leaf, require_bounded
 from app.ingest.spool import SealedSpool
 from app.ingest.thrift import BINARY, LIST, Struct, decode
 
@@ -27,11 +28,14 @@ MAX_FOOTER_BYTES = MIB
 _MAGIC = b"PAR1"
 _READ_BYTES = MIB  # buffer of pyarrow for reading a column chunk
 
-# Bytes of a value by physical type. Decimals may also be stored in byte arrays. Byte arrays of variable length are
-# refused, and those of fixed length may be as long as the longest decimal. The reason: many rows may refer to one long
-# value in a dictionary, and each row gets a copy of it (measured: a file of 50 kB took 1.5 GB).
-_VALUE_BYTES = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
+# Bytes of a value by physical type. Decimals may also be stored in byte arrays: of variable length they are refused; of
+# fixed length they may be as long as the longest decimal. A text takes four bytes at least, for its length.
+_VALUE_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+_TEXT = "BYTE_ARRAY"
+_FIXED = "FIXED_LEN_BYTE_ARRAY"
+_LEAST_TEXT_BYTES = 4
 _MAX_DECIMAL_BYTES = 32
+_MAX_FIXED_BYTES = 256
 
 _KEY_VALUE_METADATA = (5, LIST)  # struct FileMetaData
 _KEY, _VALUE = (1, BINARY), (2, BINARY)  # struct KeyValue
@@ -40,8 +44,8 @@ _ARROW_SCHEMA = b"ARROW:schema"
 _Result = TypeVar("_Result")
 
 
-def read_parquet(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits) -> Generator[Batch]:
-    """Yield the rows of a Parquet body in batches of at most ROWS_AT_ONCE rows.
+def read_parquet(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Generator[Batch]:
+    """Yield the rows of a Parquet body in batches of at most ROWS_AT_ONCE rows, fewer where texts are long.
 
     Raises UnreadableFile, ColumnFault, UploadTooLarge or SpoolFailure.
     """
@@ -55,10 +59,11 @@ def read_parquet(chunks: Iterable[bytes], names: tuple[str, ...], limits: Limits
             require_small_metadata(schema, limits)
         file = _attempt(spool, partial(_open, spool))
         _require_caps(file.metadata, limits)
-        leaves = _leaves(names, *_attempt(spool, partial(_columns, file)))
-        require_bounded(spool, metadata, len(spool) - len(footer) - 8, leaves, limits)
-        for row_group in range(file.metadata.num_row_groups):
-            batches = _attempt(spool, partial(_batches, file, row_group, names))
+        columns = Columns(wanted)
+        leaves = _leaves(columns, *_attempt(spool, partial(_schema, file)))
+        rows_at_once = require_bounded(spool, metadata, len(spool) - len(footer) - 8, leaves, limits)
+        for row_group, rows in enumerate(rows_at_once):
+            batches = _attempt(spool, partial(_batches, file, row_group, rows, columns))
             while (batch := _attempt(spool, partial(next, batches, None))) is not None:
                 yield batch
 
@@ -92,7 +97,9 @@ def _arrow_schemas(metadata: Struct) -> list[bytearray]:
 
 def _open(spool: SealedSpool) -> pyarrow.parquet.ParquetFile:
     source = pa.PythonFile(spool, mode="r")
-    return pyarrow.parquet.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
+    return pyarrow.parquet.ParquetFile(
+        source, pre_buffer=False, buffer_size=_READ_BYTES, coerce_int96_timestamp_unit="us"
+    )
 
 
 def _require_caps(metadata: pyarrow.parquet.FileMetaData, limits: Limits) -> None:
@@ -103,43 +110,55 @@ def _require_caps(metadata: pyarrow.parquet.FileMetaData, limits: Limits) -> Non
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A leaf column of the Parquet schema; `value_bytes` is None if values may have any length."""
+class _LeafColumn:
+    """A leaf column of the Parquet schema: its path, physical type, and length if that is fixed."""
 
     path: str
-    value_bytes: int | None
+    physical_type: str
+    length: int
 
 
-def _columns(file: pyarrow.parquet.ParquetFile) -> tuple[list[tuple[str, pa.DataType]], list[_Leaf]]:
+def _schema(file: pyarrow.parquet.ParquetFile) -> tuple[list[tuple[str, pa.DataType]], list[_LeafColumn]]:
     """Names and types of the top-level columns, and all leaf columns."""
     columns = [(field.name, field.type) for field in file.schema_arrow]
-    return columns, [_leaf(file.schema.column(leaf)) for leaf in range(len(file.schema))]
+    leaves = [file.schema.column(leaf) for leaf in range(len(file.schema))]
+    return columns, [_LeafColumn(leaf.path, leaf.physical_type, leaf.length) for leaf in leaves]
 
 
-def _leaf(column: pyarrow.parquet.ColumnSchema) -> _Leaf:
-    if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
-        return _Leaf(column.path, column.length if 0 < column.length <= _MAX_DECIMAL_BYTES else None)
-    return _Leaf(column.path, _VALUE_BYTES.get(column.physical_type))
+def _leaf(column: _LeafColumn, kind: pa.DataType) -> Leaf | None:
+    """How a column of this Arrow type is read; None if its values may have any length and are no texts."""
+    is_decimal = pa.types.is_decimal(storage_type(kind))
+    if column.physical_type == _FIXED:
+        longest = _MAX_DECIMAL_BYTES if is_decimal else _MAX_FIXED_BYTES
+        return Leaf(column.length) if 0 < column.length <= longest else None
+    if column.physical_type == _TEXT:
+        is_shared = pa.types.is_dictionary(storage_type(kind))
+        return None if is_decimal else Leaf(_LEAST_TEXT_BYTES, is_text=True, is_shared=is_shared)
+    size = _VALUE_BYTES.get(column.physical_type)
+    return None if size is None else Leaf(size)
 
 
-def _leaves(names: tuple[str, ...], columns: list[tuple[str, pa.DataType]], leaves: list[_Leaf]) -> dict[int, int]:
-    """Indices of the leaf columns of the attributes, exactly one for each -> bytes of a value; else ColumnFault.
+def _leaves(columns: Columns, schema: list[tuple[str, pa.DataType]], leaves: list[_LeafColumn]) -> dict[int, Leaf]:
+    """The leaf columns of the wanted columns by index, exactly one for each; else ColumnFault.
 
     pyarrow selects by path, so it cannot distinguish a column named "a.b" from the field b of a column a.
     """
-    wanted = positions(names, [name for name, _ in columns])
-    require_numbers(names, [columns[position][1] for position in wanted])
+    names = columns.names
+    wanted = positions(names, [name for name, _ in schema])
+    types = [schema[position][1] for position in wanted]
+    columns.require_types(types)
     held = {name: [x for x, leaf in enumerate(leaves) if f"{leaf.path}.".startswith(f"{name}.")] for name in names}
     ambiguous = tuple(name for name in names if len(held[name]) != 1)
     if ambiguous:
         raise AmbiguousColumns(ambiguous)
-    value_bytes = {held[name][0]: leaves[held[name][0]].value_bytes for name in names}
-    unbounded = tuple(name for name in names if value_bytes[held[name][0]] is None)
+    chosen = {name: _leaf(leaves[held[name][0]], kind) for name, kind in zip(names, types, strict=True)}
+    unbounded = tuple(name for name, leaf in chosen.items() if leaf is None)
     if unbounded:
         raise WrongColumnType(unbounded)
-    return {leaf: size for leaf, size in value_bytes.items() if size is not None}
+    return {held[name][0]: leaf for name, leaf in chosen.items() if leaf is not None}
 
 
-def _batches(file: pyarrow.parquet.ParquetFile, row_group: int, names: tuple[str, ...]) -> Iterator[Batch]:
-    batches = file.iter_batches(ROWS_AT_ONCE, row_groups=[row_group], columns=list(names), use_threads=False)
-    return (Batch(from_columns([batch.column(name) for name in names])) for batch in batches)
+def _batches(file: pyarrow.parquet.ParquetFile, row_group: int, rows: int, columns: Columns) -> Iterator[Batch]:
+    names = list(dict.fromkeys(columns.names))
+    batches = file.iter_batches(rows, row_groups=[row_group], columns=names, use_threads=False)
+    return (columns.from_arrow([batch.column(name) for name in columns.names]) for batch in batches)

@@ -4,33 +4,60 @@ Each row becomes at most one record, independently of the other rows: the reader
 `core.records.take_in` maps them one at a time. That is step 1 of the proof in `core.release`. No noise is drawn here:
 `core.release.draw` does that with the rows that `read_upload` yields. An upload is read to its last row or refused: no
 error is caught to return fewer rows.
+
+Where the privacy unit is a person, the only step across rows is `people.PersonBuffer`: of the records of each person at
+most `Unit.max_rows` are kept. A row without a usable id is dropped before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from app.ingest.batch import Batch, Wanted
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
+from app.ingest.people import PersonBuffer
 from app.ingest.record_buffer import RecordBuffer
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts, empty_counts
 from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.records import OutOfRange, Records, take_in
+from core.unit import RECORD, Unit
+
+COMPARED_BOUNDS = (1, 2, 5, 10)  # rows per person for which `check_upload` says how many rows they would keep
+
+# Takes the ids of persons, None where a unit is one record, and their records.
+_Sink = Callable[[pa.Array | None, Records], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ingest:
-    """Exact numbers of rows. They are private: only the curator's reply has them, and they are stored nowhere."""
+    """Exact numbers of rows. They are private: only the curator's reply has them, and they are stored nowhere.
+
+    rows_over_limit  rows left out because their person has more than `Unit.max_rows` of them; they are not in
+                     rows_dropped, and they are in rows_clipped if they were clipped
+    rows_kept_by     (c, rows that would be kept with at most c of each person), from `check_upload` for persons only
+    """
 
     rows_read: int
     rows_dropped: int
     rows_clipped: int
+    rows_over_limit: int = 0
+    rows_kept_by: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def rows_kept(self) -> int:
+        """Rows that are counted."""
+        return self.rows_read - self.rows_dropped - self.rows_over_limit
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -42,7 +69,7 @@ class CountedRows:
     ingest: Ingest
 
     def __len__(self) -> int:
-        return self.ingest.rows_read - self.ingest.rows_dropped
+        return self.ingest.rows_kept
 
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
         """The counts; raises InvalidRecords for another plan than the one they were counted for."""
@@ -80,23 +107,26 @@ def read_upload(
     out_of_range: OutOfRange,
     max_cells: int,
     limits: Limits,
+    unit: Unit = RECORD,
 ) -> Iterator[CountedRows | HeldRows]:
     """Read every row of a body; `domain` has the attributes of the order, in the same sequence.
 
     Yields CountedRows for a declared size, where the grid is planned first and each batch is counted as it arrives.
-    Yields HeldRows for an estimated size; its records exist until the `with` block ends. Raises IngestError.
+    Yields HeldRows for an estimated size; its records exist until the `with` block ends. For persons, rows are counted
+    or held after the last row of the body, when it is known which of them are kept. Raises IngestError.
     """
 
-    def take(sink: Callable[[Records], None]) -> Ingest:
-        return _take_all(
-            chunks,
-            sink,
+    def take(keep: Callable[[Records], None]) -> Ingest:
+        source = _Source(
+            chunks=chunks,
             media_type=media_type,
             gzip=gzip,
             domain=domain,
             out_of_range=out_of_range,
             limits=limits,
+            unit=unit,
         )
+        return source.take_people(keep) if unit.is_person else source.take(lambda _ids, records: keep(records))
 
     match order.size:
         case DeclaredSize():
@@ -118,45 +148,85 @@ def check_upload(
     domain: Domain,
     out_of_range: OutOfRange,
     limits: Limits,
+    unit: Unit = RECORD,
 ) -> Ingest:
     """The numbers of rows that an upload of this body would give, by the same readers, without counting on a grid.
 
-    They are exact, so show them to the curator only. Raises IngestError.
+    They are exact, so show them to the curator only. For persons, `Ingest.rows_kept_by` compares COMPARED_BOUNDS.
+    Raises IngestError.
     """
-    return _take_all(
-        chunks,
-        lambda _records: None,
+    source = _Source(
+        chunks=chunks,
         media_type=media_type,
         gzip=gzip,
         domain=domain,
         out_of_range=out_of_range,
         limits=limits,
+        unit=unit,
     )
+    if unit.is_person:
+        return source.take_people(lambda _records: None, compared=COMPARED_BOUNDS)
+    return source.take(lambda _ids, _records: None)
 
 
-def _take_all(
-    chunks: Iterable[bytes],
-    sink: Callable[[Records], None],
-    *,
-    media_type: MediaType,
-    gzip: bool,
-    domain: Domain,
-    out_of_range: OutOfRange,
-    limits: Limits,
-) -> Ingest:
-    """Pass every record to `sink` and return the numbers of rows. Closes the reader and its spool on any exit."""
-    read = dropped = clipped = 0
-    # The limit depends on the number of attributes and not on the grid. A grid that was planned from a noisy size must
-    # not lead to a refusal, because that would select among draws.
-    wide = domain.dimensions >= THRESHOLDED_DIMENSIONS and limits.max_wide_rows < limits.max_rows
-    cap, most = (Cap.WIDE_ROWS, limits.max_wide_rows) if wide else (Cap.ROWS, limits.max_rows)
-    with closing(read_batches(chunks, domain.names, media_type=media_type, gzip=gzip, limits=limits)) as batches:
-        for batch in batches:
-            taken = take_in(tuple(batch.values.T), domain, out_of_range)
-            read += taken.rows_read + batch.bad_rows
-            dropped += taken.rows_dropped + batch.bad_rows
-            clipped += taken.rows_clipped
-            if read > most:
-                raise UploadTooLarge(cap, most)
-            sink(taken.records)
-    return Ingest(rows_read=read, rows_dropped=dropped, rows_clipped=clipped)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Source:
+    """A body, and how it is read. Call one of its methods, once."""
+
+    chunks: Iterable[bytes]
+    media_type: MediaType
+    gzip: bool
+    domain: Domain
+    out_of_range: OutOfRange
+    limits: Limits
+    unit: Unit
+
+    def take(self, sink: _Sink) -> Ingest:
+        """Pass every record to `sink` and return the numbers of rows. Closes the reader and its spool on any exit."""
+        read = dropped = clipped = 0
+        # The limit depends on the number of attributes and not on the grid. A grid that was planned from a noisy size
+        # must not lead to a refusal, because that would select among draws.
+        limits, wide = self.limits, self.domain.dimensions >= THRESHOLDED_DIMENSIONS
+        wide = wide and limits.max_wide_rows < limits.max_rows
+        cap, most = (Cap.WIDE_ROWS, limits.max_wide_rows) if wide else (Cap.ROWS, limits.max_rows)
+        wanted = Wanted(self.domain.attributes, self.unit.column)
+        batches = read_batches(self.chunks, wanted, media_type=self.media_type, gzip=self.gzip, limits=limits)
+        with closing(batches):
+            for batch in batches:
+                usable = _with_ids(batch)
+                taken = take_in(usable.columns, self.domain, self.out_of_range)
+                read += len(batch) + batch.bad_rows
+                dropped += len(batch) - len(taken.records) + batch.bad_rows
+                clipped += taken.rows_clipped
+                if read > most:
+                    raise UploadTooLarge(cap, most)
+                sink(_kept(usable.ids, taken.kept), taken.records)
+        return Ingest(rows_read=read, rows_dropped=dropped, rows_clipped=clipped)
+
+    def take_people(self, keep: Callable[[Records], None], compared: tuple[int, ...] = ()) -> Ingest:
+        """Pass at most `unit.max_rows` records of each person to `keep` and return the numbers of rows.
+
+        With `compared`, more of them may be passed on: the number of rows that the highest of these bounds keeps.
+        """
+        bound = self.unit.max_rows
+        dtypes = tuple(attribute.code_type for attribute in self.domain.attributes)
+        with PersonBuffer(dtypes=dtypes, max_rows=max(bound, *compared, 1), limits=self.limits) as people:
+            ingest = self.take(people.add)
+            for records in people.kept():
+                keep(records)
+            over_limit = ingest.rows_kept - people.rows_kept_by(bound)
+            kept_by = tuple((each, people.rows_kept_by(each)) for each in compared)
+        return replace(ingest, rows_over_limit=over_limit, rows_kept_by=kept_by)
+
+
+def _with_ids(batch: Batch) -> Batch:
+    """The rows of a batch that have an id, if ids are wanted at all."""
+    if batch.ids is None or not batch.ids.null_count:
+        return batch
+    has_id = batch.ids.is_valid().to_numpy(zero_copy_only=False)
+    return Batch(tuple(column[has_id] for column in batch.columns), ids=batch.ids.drop_null())
+
+
+def _kept(ids: pa.Array | None, kept: NDArray[np.bool_] | None) -> pa.Array | None:
+    """The ids of the rows that became records."""
+    return ids if ids is None or kept is None else ids.filter(pa.array(kept))

@@ -14,46 +14,64 @@ from numpy.typing import NDArray
 
 from app.questions.spreadsheets import as_text
 from core.domain.attribute import Attribute, Ordered
+from core.domain.axis import Axis
 from core.domain.category import Category
 from core.domain.dates import Date, Datetime
+from core.queries.synthetic import Column
 
 Mask = NDArray[np.bool_] | None
 
 
-def arrow_type(attribute: Attribute, values: NDArray[Any]) -> pa.DataType:
-    """The type of a column of these values: numbers as they are, date32, timestamp[us] in a zone, or text."""
-    match attribute:
-        case Date():
-            return pa.date32()
-        case Datetime():
-            return pa.timestamp("us", tz=str(attribute.zone).removeprefix("UTC") or "UTC")
-        case Category():
-            return pa.string()
-        case _:
-            return pa.from_numpy_dtype(values.dtype)
-
-
-def arrow_column(attribute: Attribute, values: NDArray[Any], missing: Mask, *, csv: bool) -> pa.Array:
-    """Values of an attribute as a column; null where they are missing."""
-    kind = arrow_type(attribute, values)
-    if csv and isinstance(attribute, Datetime):
-        kind, values = pa.string(), np.array(attribute.written(values), dtype=object)
-    elif csv and isinstance(attribute, Category):
-        distinct, places = np.unique(values, return_inverse=True)
-        values = np.array([as_text(text) for text in distinct], dtype=object)[places]
-    return pa.array(values, type=kind, mask=missing)
-
-
-def cell_columns(attribute: Attribute, axis: Any, places: NDArray[np.int64], *, csv: bool) -> dict[str, pa.Array]:
+def cell_columns(attribute: Attribute, axis: Axis, places: NDArray[np.int64], *, csv: bool) -> dict[str, pa.Array]:
     """The cells at these places of an axis: lower and upper ends, null for missing values; or labels."""
-    if not isinstance(attribute, Ordered):
-        assert isinstance(attribute, Category)  # noqa: S101 - for the type checker
-        labels = np.array(attribute.labels, dtype=object)
-        return {attribute.name: arrow_column(attribute, labels[places], None, csv=csv)}
+    if isinstance(attribute, Category):
+        return {attribute.name: _labels(attribute, places, None, csv=csv)}
+    assert isinstance(attribute, Ordered)  # noqa: S101 - every kind but category is
     edges = attribute.edge_values(axis)
     missing = places == axis.value_cells if axis.keeps_missing else None
     held = places if missing is None else np.where(missing, 0, places)
     return {
-        f"{attribute.name}_{end}": arrow_column(attribute, edges[held + step], missing, csv=csv)
+        f"{attribute.name}_{end}": _values(attribute, edges[held + step], missing, csv=csv)
         for end, step in (("lower", 0), ("upper", 1))
     }
+
+
+def row_column(attribute: Attribute, column: Column, *, csv: bool) -> pa.Array:
+    """The values of an attribute in synthetic rows; null where they are missing."""
+    if isinstance(attribute, Category):
+        return _labels(attribute, column.values, column.missing, csv=csv)
+    return _values(attribute, column.values, column.missing, csv=csv)
+
+
+def json_column(attribute: Attribute, column: Column) -> list[Any]:
+    """The same as JSON has it."""
+    if isinstance(attribute, Category):
+        written = np.array(attribute.labels, dtype=object)[column.values]
+    else:
+        assert isinstance(attribute, Ordered)  # noqa: S101 - every kind but category is
+        written = attribute.written(column.values)
+    values: list[Any] = list(written) if isinstance(written, list) else written.tolist()
+    if column.missing is not None:
+        for row in np.flatnonzero(column.missing).tolist():
+            values[row] = None
+    return values
+
+
+def _values(attribute: Attribute, values: NDArray[Any], missing: Mask, *, csv: bool) -> pa.Array:
+    """Numbers as they are, date32, or timestamp[us] in the attribute's zone; the text of a moment in CSV."""
+    match attribute:
+        case Datetime() if csv:
+            return pa.array(np.array(attribute.written(values), dtype=object), type=pa.string(), mask=missing)
+        case Datetime():
+            zone = str(attribute.zone).removeprefix("UTC") or "UTC"
+            return pa.array(values, type=pa.timestamp("us", tz=zone), mask=missing)
+        case Date():
+            return pa.array(values, type=pa.date32(), mask=missing)
+        case _:
+            return pa.array(values, mask=missing)
+
+
+def _labels(attribute: Category, places: NDArray[np.int64], missing: Mask, *, csv: bool) -> pa.Array:
+    """Texts; in CSV such that no spreadsheet runs them."""
+    labels = [as_text(label) if csv else label for label in attribute.labels]
+    return pa.array(np.array(labels, dtype=object)[places], type=pa.string(), mask=missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from app.questions.boxes import parse_box
+from app.questions.boxes import parse_box, require_where
 from app.questions.encoding import ends_reply
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
@@ -28,6 +28,7 @@ def count(
     ] = False,
 ) -> Question:
     """Count the rows in a box: a raw sum, with the interval of its whole error and the parts of that error."""
+    require_where(where or ())
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Count:
         box = parse_box(where or (), prepared.synopsis.domain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.questions.boxes import parse_box
+from app.questions.boxes import parse_boxes, require_where
 from app.questions.encoding import listed
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
@@ -17,12 +17,14 @@ from rugnik import wire
 @question(wire.Counts, cuts_cells=True)
 def counts(body: wire.CountsBody) -> Question:
     """Count the rows in up to 10,000 boxes at once, each with the interval of its whole error."""
+    in_common = body.where or []
+    for where in (in_common, *body.boxes):
+        require_where(where)
     level, simultaneous = body.level, body.simultaneous
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Counts:
         domain = prepared.synopsis.domain
-        common_part = parse_box(body.where or (), domain)
-        boxes = tuple((*common_part, *parse_box(where, domain)) for where in body.boxes)
+        boxes = parse_boxes([[*in_common, *where] for where in body.boxes], domain)
         counted = count_boxes(prepared.table, boxes, level=level, simultaneous=simultaneous)
         return wire.Counts(
             **common,
@@ -37,5 +39,5 @@ def counts(body: wire.CountsBody) -> Question:
 
     number = len(body.boxes)
     parameters = {"boxes": number, "level": level, "simultaneous": simultaneous}
-    where = {"where": sorted(body.where)} if body.where else {}
-    return Question("counts", {**parameters, **where}, answer, effort_of=partial(effort_of_boxes, boxes=number))
+    shared = {"where": sorted(in_common)} if in_common else {}
+    return Question("counts", {**parameters, **shared}, answer, effort_of=partial(effort_of_boxes, boxes=number))

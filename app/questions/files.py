@@ -13,15 +13,14 @@ import orjson
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import NDArray
 
-from app.questions.columns import Mask, arrow_column, cell_columns
+from app.questions.columns import cell_columns, json_column, row_column
 from app.questions.spreadsheets import as_text
-from core.domain.attribute import Attribute, Ordered
+from core.domain.attribute import Attribute
 from core.domain.number import Number
 from core.noisy_histogram import NoisyHistogram
+from core.queries.synthetic import Block
 
-Block = Sequence[tuple[NDArray[Any], Mask]]  # a column for each attribute: values, and where they are missing
 _CELLS_AT_ONCE = 2**16
 
 
@@ -68,7 +67,7 @@ def rows(blocks: Iterable[Block], attributes: Sequence[Attribute], form: Format)
     """Blocks of rows as record batches."""
     for block in blocks:
         columns = [
-            (attribute.name, arrow_column(attribute, *column, csv=form is Format.CSV))
+            (attribute.name, row_column(attribute, column, csv=form is Format.CSV))
             for attribute, column in zip(attributes, block, strict=True)
         ]
         yield _batch(columns, None)
@@ -162,16 +161,6 @@ def json_rows(blocks: Iterable[Block], attributes: Sequence[Attribute], empty: b
 
 def _json_block(block: Block, attributes: Sequence[Attribute]) -> Any:
     """An array where all are numbers, which is written without a Python object per number; else a list of rows."""
-    if all(isinstance(attribute, Number) for attribute in attributes) and not any(
-        mask is not None for _, mask in block
-    ):
-        return np.stack([values for values, _ in block], axis=1)
-    columns = []
-    for attribute, (values, missing) in zip(attributes, block, strict=True):
-        written = attribute.written(values) if isinstance(attribute, Ordered) else values
-        listed = written if isinstance(written, list) else written.tolist()
-        absent = [] if missing is None else np.flatnonzero(missing).tolist()
-        for place in absent:
-            listed[place] = None
-        columns.append(listed)
-    return list(zip(*columns, strict=True))
+    if all(isinstance(attribute, Number) and not attribute.keeps_missing for attribute in attributes):
+        return np.stack([column.values for column in block], axis=1)
+    return list(zip(*(json_column(*pair) for pair in zip(attributes, block, strict=True)), strict=True))

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any, get_type_hints
 
 import app.questions
+from app.questions.boxes import require_where
 from app.questions.prepared import Prepared
 from core.canonical import canonical_json
 from core.checkpoint import Checkpoint
@@ -61,6 +62,7 @@ class Question:
         """The same question about a part of the rows. The order in which its texts are given does not matter."""
         if not where:
             return self
+        require_where(where)
         parts = tuple(sorted(set(where)))
         return replace(self, where=parts, parameters={**self.parameters, "where": list(parts)})
 

@@ -38,6 +38,7 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
             clusters=histogram.clusters,
             rule=synopsis.rule.value,
             out_of_range=synopsis.out_of_range.value,
+            unit=wire.Unit(**synopsis.unit.to_json()) if synopsis.unit.is_person else None,
             threshold=histogram.threshold,
             cells=listed(histogram.cells.listed),
             counts=listed(histogram.counts),

@@ -129,8 +129,8 @@ def _profile(synopsis: Synopsis, centres: Floats, labels: NDArray[np.int64], i: 
 
     around = _slabs(counts, own, synopsis)
     heaviest = counts[int(np.argmax(around.sums))]
-    # About exp(-rate T) / 2 of all empty columns reach T.
-    stand_out = heaviest > log(len(heaviest) / (2.0 * _FALSE_COLUMNS)) / synopsis.law.rate
+    # Of all empty columns, half of those with |Z| > r have Z > r.
+    stand_out = heaviest > synopsis.law.rough_radius(log(len(heaviest) / (2.0 * _FALSE_COLUMNS)))
     clear = _slabs(counts[:, stand_out], own[:, stand_out], synopsis)
     slabs = clear if clear.significant else around
     if not slabs.significant:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,8 +135,8 @@ def _contradiction(synopsis: Synopsis, centres: Floats, others: Floats) -> float
 
 
 def _signal(synopsis: Synopsis, k: int) -> float:
-    """N epsilon / K: rows of an even cluster, in units of the noise scale."""
-    return expected_rows(synopsis) * synopsis.law.rate / k
+    """N epsilon / (K sqrt(s)): rows of an even cluster, in units of the scale of the noise of a cell with s draws."""
+    return expected_rows(synopsis) * synopsis.law.rate / k / sqrt(synopsis.law.draws)
 
 
 def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:

@@ -40,8 +40,9 @@ from core.arrays import Floats
 from core.cells import ThresholdedCells
 from core.errors import InvalidQuery
 from core.intervals.chernoff import chernoff_radius
-from core.queries.boxes import BoundedCounts, Edges
-from core.synopsis import Synopsis
+from core.mechanisms.law import NoiseLaw
+from core.noisy_histogram import NoisyHistogram
+from core.queries.edges import BoundedCounts, Edges
 
 _THETAS = 12
 _AT_ONCE = 2**22
@@ -61,7 +62,7 @@ class Weighed:
 class ListedCells:
     """The listed cells of a thresholded synopsis, ready to be summed over boxes."""
 
-    def __init__(self, synopsis: Synopsis) -> None:
+    def __init__(self, synopsis: NoisyHistogram) -> None:
         cells = synopsis.cells
         if not isinstance(cells, ThresholdedCells):
             raise InvalidQuery("This release has a count for every cell: there is nothing to list.")
@@ -91,12 +92,12 @@ class ListedCells:
 
     def weigh(self, edges: Edges) -> Weighed:
         """Every box, by the share of each cell that it covers."""
-        boxes = len(edges.low)
+        boxes = len(edges)
         sums = np.zeros((3, boxes))
         step = max(1, _AT_ONCE // max(1, len(self.counts)))
         for start in range(0, boxes, step):
             part = slice(start, start + step)
-            shares = self._shares(Edges(low=edges.low[part], high=edges.high[part]))
+            shares = self._shares(edges.part(part))
             sums[:, part] = shares @ self.counts, shares.sum(axis=1), (shares**2).sum(axis=1)
         return Weighed(
             sums=sums[0],
@@ -121,7 +122,7 @@ class ListedCells:
 
     def _shares(self, edges: Edges) -> Floats:
         """The share of each listed cell (by column) that lies in each box (by row)."""
-        shares = np.ones((len(edges.low), len(self.counts)))
+        shares = np.ones((len(edges), len(self.counts)))
         for x in range(self.places.shape[1]):
             shares *= edges.shares(x, self.places[:, x])
         return shares
@@ -151,6 +152,10 @@ class ListedCells:
     def _excess(self, weighed: Weighed, alpha: float) -> Floats:
         """What Y may exceed C by, but for probability alpha."""
         law, epsilon, T = self.synopsis.law, self.synopsis.law.rate, self.threshold  # noqa: N806 - as in the proof
+        if law.draws != 1:
+            raise InvalidQuery(
+                "Listed cells are bounded where each has one draw of noise, not where cells were summed."
+            )
         p = exp(-epsilon)
         thetas = _thetas(epsilon, T)
         psi = law.log_mgf(thetas)
@@ -181,37 +186,48 @@ class ListedCells:
         Without a bought size, what the listed cells hold.
         """
         listed = float(self.counts.sum())
-        return max(listed, float(self.synopsis.size)) if self.synopsis.size_epsilon else listed
+        return max(listed, float(self.synopsis.size)) if self.synopsis.size_law is not None else listed
 
     def fewest_rows(self, alpha: float) -> float:
         """The number of all rows is at least this, but for alpha: by the bought size, by the listed cells."""
         total, listed = np.array([self.counts.sum()]), np.array([float(len(self.counts))])
         by_cells = float(self.certain(total, listed, alpha=alpha / 2)[0])
         # A noisy size below 1 was raised to 1: then it says nothing about the least.
-        bought = self.synopsis.size_epsilon and self.synopsis.size > 1
-        return max(by_cells, self.synopsis.size - self._size_radius(alpha / 2)) if bought else by_cells
+        law = self.synopsis.size_law
+        if law is None or self.synopsis.size <= 1:
+            return by_cells
+        return max(by_cells, self.synopsis.size - _size_radius(law, alpha / 2))
 
     def most_rows(self, alpha: float) -> float:
-        """The number of all rows is at most this, but for alpha: by the bought size, by the cells of the whole grid."""
+        """The number of all rows is at most this, but for alpha: by the bought size, by the cells of the whole grid.
+
+        Of a part: by the bought size of the whole release, less what its other cells are certain to hold.
+        """
         cells = np.array([float(self.synopsis.grid.cell_count)])
         listed = np.array([float(len(self.counts))])
         total = np.array([self.counts.sum()])
         everything = Weighed(sums=total, listed=listed, listed_squares=listed, cells=cells, squares=cells)
         by_cells = float(self._most_in_cells(everything, alpha / 2)[0])
-        if not self.synopsis.size_epsilon:
+        whole = self.synopsis.whole_size
+        if whole is None:
             return by_cells
-        return min(by_cells, self.synopsis.size + self._size_radius(alpha / 2))
-
-    def _size_radius(self, alpha: float) -> float:
-        """What the noise of a bought size exceeds to one side with probability alpha at most: P(Z > r) < p^r."""
-        law = self.synopsis.size_law
-        return max(0.0, log(1.0 / alpha) / law.rate) if law is not None else 0.0
+        if not whole.cells:
+            return min(by_cells, whole.size + _size_radius(whole.law, alpha / 2))
+        number, cells = np.array([float(whole.listed)]), np.array([float(whole.cells)])
+        outside = Weighed(sums=np.array([whole.rows]), listed=number, listed_squares=number, cells=cells, squares=cells)
+        certain = max(0.0, float(outside.sums[0] - self._excess(outside, alpha / 4)[0]))
+        return min(by_cells, max(0.0, whole.size + _size_radius(whole.law, alpha / 4) - certain))
 
     def _most_in_cells(self, weighed: Weighed, alpha: float) -> Floats:
         """What is listed, T - 1 in every other cell, and the noise of them all."""
         noise = chernoff_radius(self.synopsis.law, 2 * alpha, weighed.squares)
         most: Floats = weighed.sums + (self.threshold - 1) * (weighed.cells - weighed.listed) + noise
         return most
+
+
+def _size_radius(law: NoiseLaw, alpha: float) -> float:
+    """What the noise of a bought size exceeds to one side with probability alpha at most: P(Z > r) < p^r."""
+    return max(0.0, log(1.0 / alpha) / law.rate)
 
 
 def _thetas(epsilon: float, threshold: int) -> Floats:

@@ -11,40 +11,50 @@ from numpy.typing import NDArray
 
 from core.arrays import Floats
 from core.domain.attribute import Ordered
-from core.domain.axis import UniformAxis
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.errors import InvalidDomain, InvalidQuery
 from core.intervals.levels import alpha_of, alpha_of_each
 from core.intervals.listed import ListedCells
 from core.intervals.radius import equal_radius
+from core.noisy_histogram import NoisyHistogram
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.tables import SummedArea, range_table
-from core.synopsis import Synopsis
 
 MAX_LISTED_MARGINAL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Neighbouring cells of a grid taken together: `sizes[x]` on axis x. The last group of an axis may be smaller."""
+    """Neighbouring cells of a grid taken together: `sizes[x]` on axis x. The last group of values may be smaller.
+
+    Categories have no neighbours, and missing values none either: each of their cells is a group by itself.
+    """
 
     grid: Grid
     sizes: tuple[int, ...]
 
     @classmethod
     def of(cls, grid: Grid, most: int | None) -> Grouping:
-        """At most so many groups on each axis; None for one group per cell."""
-        return cls(grid, tuple(1 if most is None else -(-axis.cells // most) for axis in grid.axes))
+        """At most so many groups of values on each ordered axis; None for one group per cell."""
+        return cls(
+            grid,
+            tuple(1 if most is None or not axis.is_ordered else -(-axis.value_cells // most) for axis in grid.axes),
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of groups on each axis."""
-        return tuple(-(-axis.cells // size) for axis, size in zip(self.grid.axes, self.sizes, strict=True))
+        pairs = zip(self.grid.axes, self.sizes, strict=True)
+        return tuple(-(-axis.value_cells // size) + axis.keeps_missing for axis, size in pairs)
 
     def starts(self) -> list[NDArray[np.int64]]:
         """For each axis the first cell of every group."""
-        return [np.arange(0, axis.cells, size) for axis, size in zip(self.grid.axes, self.sizes, strict=True)]
+        pairs = zip(self.grid.axes, self.sizes, strict=True)
+        return [
+            np.append(np.arange(0, axis.value_cells, size), np.arange(axis.value_cells, axis.cells))
+            for axis, size in pairs
+        ]
 
     def sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts of the grid's cells, added up by group; the last axis fastest."""
@@ -65,9 +75,9 @@ class Grouping:
     def group_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number of the group of each cell, from a row with the cell's place on every axis."""
         groups = np.zeros(len(places), dtype=np.int64)
-        for x, (size, number) in enumerate(zip(self.sizes, self.shape, strict=True)):
+        for x, (starts, number) in enumerate(zip(self.starts(), self.shape, strict=True)):
             groups = groups * number
-            groups += places[:, x] // size
+            groups += np.searchsorted(starts, places[:, x], side="right") - 1
         return groups
 
 
@@ -79,8 +89,8 @@ class Marginal:
     are for the raw counts, from the known noise at `level`. A thresholded synopsis has `bounds` in their place, which
     differ from cell to cell.
 
-    Neighbouring cells of an axis may be taken together (`grouping`). The last group may be smaller, and its noise less
-    than `noise_sd`.
+    Neighbouring cells of an axis may be taken together (`grouping`). The last group of values, categories and missing
+    values may be fewer cells, and their noise less than `noise_sd`.
     """
 
     domain: Domain
@@ -106,16 +116,17 @@ class Marginal:
 
     @property
     def cells_per_axis(self) -> int:
-        """How many cells this histogram has on each axis, of a uniform grid. Raises ValueError for any other."""
-        return -(-self.grid.cells_per_axis // self.group)
+        """How many cells this histogram has on each axis, where they are equally many. Raises ValueError elsewhere."""
+        (cells,) = set(self.shape)
+        return cells
 
     @property
     def group(self) -> int:
-        """How many neighbouring cells of a uniform grid are taken together on each axis."""
-        return self.grouping.sizes[0]
+        """How many neighbouring cells are taken together at most on an axis."""
+        return max(self.grouping.sizes)
 
     def edges(self, attribute: Ordered) -> Floats:
-        """The cell edges of one attribute in its own units."""
+        """The cell edges of one ordered attribute in its own units. Missing values have a cell after the last one."""
         x = self.domain.attributes.index(attribute)
         edges = attribute.edges(self.grid.axes[x])
         return np.append(edges[: -1 : self.grouping.sizes[x]], edges[-1])
@@ -123,11 +134,11 @@ class Marginal:
 
 def edges_of(attribute: Ordered, cells_per_axis: int) -> Floats:
     """m + 1 edges from the lower to the upper bound, both exact."""
-    return attribute.edges(UniformAxis(cells_per_axis))
+    return attribute.edges(attribute.axis(cells_per_axis))
 
 
 def marginal(
-    synopsis: Synopsis, names: tuple[str, ...], *, level: float, counts: CountsKind, cells: int | None = None
+    synopsis: NoisyHistogram, names: tuple[str, ...], *, level: float, counts: CountsKind, cells: int | None = None
 ) -> Marginal:
     """The marginal histogram of some attributes, in the order asked for, with at most `cells` cells on each axis."""
     alpha_of(level)  # refused before any work
@@ -143,7 +154,7 @@ def marginal(
 
 
 def _dense_marginal(
-    synopsis: Synopsis, domain: Domain, grouping: Grouping, level: float, counts: CountsKind
+    synopsis: NoisyHistogram, domain: Domain, grouping: Grouping, level: float, counts: CountsKind
 ) -> Marginal:
     """Sums over all other attributes: raw, or the nearest that are not negative."""
     raw = grouping.sums(raw_marginal(synopsis, domain.names))
@@ -187,12 +198,12 @@ def _listed_marginal(listed: ListedCells, domain: Domain, grouping: Grouping, le
     )
 
 
-def raw_marginal(synopsis: Synopsis, names: tuple[str, ...]) -> NDArray[np.int64]:
+def raw_marginal(synopsis: NoisyHistogram, names: tuple[str, ...]) -> NDArray[np.int64]:
     """The noisy counts summed over every attribute that is not named."""
     return synopsis.cells.marginal(_axes(synopsis, names))
 
 
-def _axes(synopsis: Synopsis, names: tuple[str, ...]) -> tuple[int, ...]:
+def _axes(synopsis: NoisyHistogram, names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(synopsis.domain.names.index(name) for name in names)
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.arrays import Floats
 from core.intervals.levels import alpha_of
-from core.queries.boxes import Box, Edges
+from core.queries.boxes import Asked, Box, resolve
+from core.queries.edges import Edges
 from core.queries.tables import RangeTable, SummedArea, range_table
 
 __all__ = ["RangeCounts", "RangeTable", "SummedArea", "count_boxes", "range_table"]
+
+_AT_ONCE = 2**21  # runs of boxes on axes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,13 +24,11 @@ class RangeCounts:
 
     `low` to `high` covers the number of rows in the box: noise and cut cells together (see `count_boxes`). The parts:
     `noise_low` to `noise_high` covers what `count` would be without noise, at the same level; `without_cut` is the
-    noisy count of the whole cells inside the box, `with_cut` that of all cells that hold a part of it. `edges` are the
-    boxes in cell units, as they were counted.
+    noisy count of the whole cells inside the box, `with_cut` that of all cells that hold a part of it.
     """
 
     level: float
     simultaneous: bool
-    edges: Edges
     count: Floats
     low: Floats
     high: Floats
@@ -57,23 +59,48 @@ def count_boxes(
     Of a thresholded synopsis a count is the sum over listed cells, and its intervals also cover what is not listed.
     """
     synopsis = table.synopsis
+    asked = resolve(boxes, synopsis.domain, synopsis.grid)
+    alpha = alpha_of(level) / (len(boxes) if simultaneous else 1)
+    columns = np.empty((len(_COLUMNS), len(boxes)))
+    for rows in _batches(asked):
+        columns[:, rows] = _counted(table, asked, rows, alpha=alpha, snap=snap)
+    return RangeCounts(level=level, simultaneous=simultaneous, **dict(zip(_COLUMNS, columns, strict=True)))
+
+
+_COLUMNS = ("count", "low", "high", "noise_low", "noise_high", "noise_sd", "without_cut", "with_cut")
+
+
+def _counted(table: RangeTable, asked: Asked, rows: Sequence[int], *, alpha: float, snap: bool) -> list[Floats]:
+    """The columns of some of the boxes."""
+    synopsis = table.synopsis
     grid = synopsis.grid
-    edges = Edges.of(boxes, synopsis.domain, grid)
+    edges = Edges.on(asked, rows, synopsis.domain, grid)
     edges = edges.nearest(grid) if snap else edges
     inner, outer = (edges, edges) if snap else (edges.inner(), edges.outer(grid))
-    alpha = alpha_of(level) / (len(boxes) if simultaneous else 1)
     # One call for all three: numpy's cost is mostly per call.
-    shown, inside, around = table.bounded(Edges.stacked(edges, inner, outer), alpha=alpha).parts(len(boxes))
-    return RangeCounts(
-        level=level,
-        simultaneous=simultaneous,
-        edges=edges,
-        count=shown.count,
-        low=np.minimum(inside.low, shown.count),
-        high=np.maximum(around.high, shown.count),
-        noise_low=shown.low,
-        noise_high=shown.high,
-        noise_sd=shown.noise_sd,
-        without_cut=inside.count,
-        with_cut=around.count,
-    )
+    shown, inside, around = table.bounded(Edges.stacked(edges, inner, outer), alpha=alpha).parts(len(rows))
+    return [
+        shown.count,
+        np.minimum(inside.low, shown.count),
+        np.maximum(around.high, shown.count),
+        shown.low,
+        shown.high,
+        shown.noise_sd,
+        inside.count,
+        around.count,
+    ]
+
+
+def _batches(asked: Asked) -> list[Sequence[int]]:
+    """All boxes at once; or, where a box has so many runs that all others would have to make room, by their number."""
+    runs = asked.runs_of_each()
+    axes = max(map(len, asked.lower), default=1)
+    if len(runs) * max(runs, default=1) * axes <= _AT_ONCE:
+        return [range(len(runs))]
+    batches: list[Sequence[int]] = []
+    order = np.argsort(runs, kind="stable").tolist()
+    while order:
+        size = max(1, next((n for n, i in enumerate(order, 1) if n * runs[i] * axes > _AT_ONCE), len(order) + 1) - 1)
+        batches.append(order[:size])
+        order = order[size:]
+    return batches

@@ -16,7 +16,7 @@ from core.arrays import Floats
 from core.intervals.levels import Interval
 from core.intervals.radius import equal_radius
 from core.mechanisms.law import NoiseLaw
-from core.synopsis import Synopsis
+from core.noisy_histogram import NoisyHistogram
 
 _CONTRADICTION = 6.0
 _POINTS = 2**14  # of the law of a sum, on one side of zero
@@ -46,7 +46,7 @@ class NoisySize:
         return sqrt(sum(part.weight**2 * part.times * part.law.variance for part in self.parts))
 
 
-def noisy_size(synopsis: Synopsis) -> NoisySize:
+def noisy_size(synopsis: NoisyHistogram) -> NoisySize:
     """The sum of all cells, combined with the bought size where there is one, by inverse variance.
 
     The bought size n has the variance v of one draw at `size_epsilon`, the sum s of M cells that of M draws at
@@ -65,7 +65,7 @@ def noisy_size(synopsis: Synopsis) -> NoisySize:
     return NoisySize(share * synopsis.size + (1.0 - share) * summed, parts)
 
 
-def size_interval(synopsis: Synopsis, level: float, *, alpha: float) -> Interval:
+def size_interval(synopsis: NoisyHistogram, level: float, *, alpha: float) -> Interval:
     """For the number of rows, around `noisy_size`.
 
     Where the bought size was raised to 1, the combination is too high, or right. Then its upper end holds all the more,
@@ -76,7 +76,7 @@ def size_interval(synopsis: Synopsis, level: float, *, alpha: float) -> Interval
     many = len(size.parts) > 1
     reach = sum_radius(size.parts, alpha) if many else equal_radius(only.law, only.times, alpha=alpha)
     low = size.rows - reach
-    raised = bool(synopsis.size_epsilon) and synopsis.size <= 1
+    raised = synopsis.size_law is not None and synopsis.size <= 1
     return Interval(level, min(0.0, low) if raised else low, size.rows + reach)
 
 
@@ -108,7 +108,7 @@ def _chernoff(parts: tuple[Part, ...], alpha: float) -> float:
     return float(((growth + log(2.0 / alpha)) / t).min())
 
 
-def expected_rows(synopsis: Synopsis) -> float:
+def expected_rows(synopsis: NoisyHistogram) -> float:
     """The N that the mixture model starts from, at least 1; for a point estimate only, it is no bound.
 
     A declared size, unless the sum of all cells rules it out by more than 6 standard deviations of its noise: rows may

@@ -16,8 +16,8 @@ from core.cells import DenseCells
 from core.errors import InvalidQuery
 from core.intervals.listed import ListedCells
 from core.intervals.radius import equal_radii, radii
-from core.queries.boxes import BoundedCounts, Edges
-from core.synopsis import Synopsis
+from core.noisy_histogram import NoisyHistogram
+from core.queries.edges import BoundedCounts, Edges
 
 _AT_ONCE = 2**21
 # Corners that are looked up however few cells there are, and what one costs in cells that are multiplied through.
@@ -27,11 +27,12 @@ _FEW_CORNERS, _COST_OF_A_CORNER = 256, 32
 class SummedArea:
     """A dense synopsis with its cumulative counts (a summed-area table), made when first asked for.
 
-    A box costs 4 look-ups to the power of the axes that it restricts, however many cells it covers. With many axes and
-    few cells on each, going through all cells costs less.
+    A box costs 4 look-ups to the power of the axes that it restricts, however many cells it covers; where it chooses
+    several runs of categories, 2 look-ups for each run of an axis. With many axes and few cells on each, going through
+    all cells costs less.
     """
 
-    def __init__(self, synopsis: Synopsis) -> None:
+    def __init__(self, synopsis: NoisyHistogram) -> None:
         if not isinstance(synopsis.cells, DenseCells):
             raise InvalidQuery("This release lists cells that reach a threshold: there is no count for every cell.")
         self.synopsis = synopsis
@@ -59,37 +60,40 @@ class SummedArea:
     def sums(self, edges: Edges) -> Floats:
         """The noisy count of each box, cut cells by the share that lies inside; exact where no cell is cut."""
         shape = self._counts.shape
-        restricted = (edges.low > 0.0) | (edges.high < np.array(shape))
+        restricted = (edges.low[:, 0] > 0.0) | (edges.high[:, 0] < np.array(shape))
         kinds = restricted @ (1 << np.arange(restricted.shape[1]))  # the boxes that restrict the same axes together
-        sums = np.empty(len(edges.low))
+        sums = np.empty(len(edges))
         for kind in np.unique(kinds).tolist():
             rows = np.flatnonzero(kinds == kind)
             is_restricted = restricted[rows[0]]
             axes = np.flatnonzero(is_restricted)
-            asked = Edges(low=edges.low[np.ix_(rows, axes)], high=edges.high[np.ix_(rows, axes)])
+            asked = edges.on_axes(rows, axes)
+            corners = [asked.corners(x) for x in range(len(axes))]
             cells = prod(shape[x] for x in axes)
-            if 4 ** len(axes) <= max(_FEW_CORNERS, cells // _COST_OF_A_CORNER):
+            if prod(positions.shape[1] for positions, _ in corners) <= max(_FEW_CORNERS, cells // _COST_OF_A_CORNER):
                 others_whole = self._cumulative[tuple(slice(None) if cut else -1 for cut in is_restricted)]
-                sums[rows] = _by_corners(others_whole, asked)
+                sums[rows] = _by_corners(others_whole, corners, len(rows))
             else:
                 sums[rows] = _by_cells(self._counts.sum(axis=tuple(np.flatnonzero(~is_restricted))), asked)
         return sums
 
 
-def _by_corners(cumulative: NDArray[np.int64], edges: Edges) -> Floats:
-    d = cumulative.ndim
-    positions, shares = edges.corners()
-    shares = np.where(positions > 0, shares, 0.0)  # nothing lies below the first edge
-    index = np.maximum(positions - 1, 0)
-    sums = np.empty(len(positions))
-    step = max(1, _AT_ONCE // 4**d)
-    for start in range(0, len(sums), step):
+def _by_corners(cumulative: NDArray[np.int64], corners: list[tuple[NDArray[np.int64], Floats]], boxes: int) -> Floats:
+    d, each = cumulative.ndim, tuple(positions.shape[1] for positions, _ in corners)
+    room = np.empty((boxes, max(each, default=1), d))  # all in one array: einsum rounds as the strides are
+    for x, (positions, weights) in enumerate(corners):
+        room[:, : each[x], x] = np.where(positions > 0, weights, 0.0)  # nothing lies below the first edge
+    shares = [room[:, : each[x], x] for x in range(d)]
+    index = [np.maximum(positions - 1, 0) for positions, _ in corners]
+    sums = np.empty(boxes)
+    step = max(1, _AT_ONCE // prod(each))
+    for start in range(0, boxes, step):
         part = slice(start, start + step)
-        places = tuple(index[part, :, x].reshape((-1, *(4 if x == y else 1 for y in range(d)))) for x in range(d))
-        corners = np.broadcast_to(cumulative[places], (len(sums[part]),) + (4,) * d).astype(np.float64)
+        places = tuple(index[x][part].reshape((-1, *(each[x] if x == y else 1 for y in range(d)))) for x in range(d))
+        values = np.broadcast_to(cumulative[places], (len(sums[part]), *each)).astype(np.float64)
         for x in reversed(range(d)):
-            corners = np.einsum("n...k,nk->n...", corners, shares[part, :, x])
-        sums[part] = corners
+            values = np.einsum("n...k,nk->n...", values, shares[x][part])
+        sums[part] = values
     return sums
 
 
@@ -97,11 +101,11 @@ def _by_cells(counts: NDArray[np.int64], edges: Edges) -> Floats:
     """The same from the cells themselves: one axis after the other is summed by what lies inside."""
     shape = counts.shape
     cells = counts.reshape(shape[0], -1).astype(np.float64)
-    sums = np.empty(len(edges.low))
-    step = max(1, _AT_ONCE // cells.shape[1])
+    sums = np.empty(len(edges))
+    step = max(1, _AT_ONCE // max(cells.shape[1], len(shape) * max(shape)))
     for start in range(0, len(sums), step):
-        part = Edges(low=edges.low[start : start + step], high=edges.high[start : start + step])
-        shares = np.empty((len(part.low), len(shape), max(shape)))
+        part = edges.part(slice(start, start + step))
+        shares = np.empty((len(part), len(shape), max(shape)))
         for x, m in enumerate(shape):
             shares[:, x, :m] = part.shares(x, np.arange(m))
         left = shares[:, 0, : shape[0]] @ cells
@@ -114,6 +118,6 @@ def _by_cells(counts: NDArray[np.int64], edges: Edges) -> Floats:
 RangeTable = SummedArea | ListedCells
 
 
-def range_table(synopsis: Synopsis) -> RangeTable:
+def range_table(synopsis: NoisyHistogram) -> RangeTable:
     """What range counts are read from: every cell, or those that a threshold left."""
     return SummedArea(synopsis) if synopsis.cells.complete else ListedCells(synopsis)

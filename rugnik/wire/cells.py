@@ -9,7 +9,7 @@ from typing import Any
 
 from rugnik.wire.base import Reply, frame
 from rugnik.wire.common import Value
-from rugnik.wire.limits import AttributeKind
+from rugnik.wire.datasets import Kind
 
 # For each axis in turn: lower and upper end, both None for the cell of missing values; of a category its label.
 Box = tuple[Value | None, ...]
@@ -25,7 +25,7 @@ class Axis(Reply):
     """
 
     name: str
-    kind: AttributeKind = "number"
+    kind: Kind = "number"
     edges: tuple[Value, ...]
     labels: tuple[str, ...] = ()
     missing: bool = False

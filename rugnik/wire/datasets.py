@@ -21,7 +21,7 @@ Kind = Annotated[
     Doc("The kind of its values: what bounds and ranges mean, and how values are written."),
 ]
 Bound = Annotated[
-    Finite | Annotated[str, Limits(max_length=40)] | None,
+    Annotated[int, Limits(strict=True)] | Finite | Annotated[str, Limits(max_length=40)] | None,
     Doc(
         "A number for a number or an integer, YYYY-MM-DD for a date, RFC 3339 with an offset for a datetime. Both "
         "bounds belong to the range, except the upper bound of a datetime. A category has none.",

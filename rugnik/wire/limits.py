@@ -66,11 +66,6 @@ def one_of(*choices: str) -> Limits:
     return Limits(choices=choices)
 
 
-AttributeKind = Annotated[
-    str,
-    one_of("number", "integer", "category", "date", "datetime"),
-    Doc("The kind of values that an attribute has."),
-]
 Finite = Annotated[float, Limits(allow_inf_nan=False)]
 Whole = Annotated[int, Limits(strict=True, ge=1, le=MAX_SIZE)]
 Line = Annotated[str, Limits(pattern=NO_CONTROL, strip_whitespace=True)]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from rugnik.wire.base import frame
 from rugnik.wire.common import Answer, Value
-from rugnik.wire.limits import AttributeKind
+from rugnik.wire.datasets import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Rows(Answer):
     path: ClassVar[str] = "rows"
 
     attributes: tuple[str, ...]
-    kinds: tuple[AttributeKind, ...] | None = None
+    kinds: tuple[Kind, ...] | None = None
     rows: tuple[tuple[Value | None, ...], ...]  # the last field: the service sends rows in pieces
 
     def to_pandas(self) -> Any:

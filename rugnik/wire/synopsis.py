@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from rugnik.wire.cells import Axis, Box, Reach, box_of, boxes_of, cell_frame
 from rugnik.wire.common import Answer, Grid
+from rugnik.wire.datasets import Unit
+from rugnik.wire.limits import Doc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synopsis(Answer):
-    """The noisy histogram as drawn, the last attribute fastest. `reach` is as for a marginal.
+    """The noisy histogram as drawn, the last attribute fastest, or a part of it. `reach` is as for a marginal.
+
+    `epsilon` is what the whole release cost. The size of a part is the sum of its cells, at least 1.
 
     With a `threshold`, only cells whose noisy count reaches it, by number in `cells`; else every cell.
     """
@@ -30,6 +34,7 @@ class Synopsis(Answer):
     clusters: int
     rule: str
     out_of_range: str
+    unit: Annotated[Unit | None, Doc("Whose presence the noise protects; left out where it is one record.")] = None
     threshold: int | None
     cells: tuple[int, ...] | None
     counts: tuple[int, ...]

@@ -33,8 +33,8 @@ def _endpoint(question: Registered, give: Callable[..., Awaitable[Response]]) ->
         Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind)
         for name, kind in (("request", Request), ("caller", Asker), ("release_id", ReleaseId))
     ]
-    own = [question.ask, *shared_parameters(question)]
-    declared = [parameter for function in own for parameter in parameters_of(function)]
+    sources: list[Callable[..., Any]] = [question.ask, *shared_parameters(question)]
+    declared = [parameter for source in sources for parameter in parameters_of(source)]
     endpoint.__signature__ = Signature([*always, *declared])  # type: ignore[attr-defined] # FastAPI reads it
     endpoint.__name__, endpoint.__doc__ = question.ask.__name__, question.ask.__doc__
     return endpoint

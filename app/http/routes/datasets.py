@@ -10,12 +10,13 @@ from app.http.callers import Anyone, Curator, CurrentService, Grantor
 from app.http.conversions.datasets import dataset_reply, domain_of, unit_of
 from app.http.paging import Limit, page
 from app.http.problems import declared
+from app.http.wire_route import WireRoute
 from app.releases import datasets
 from core.budget import Epsilon
 from rugnik.wire import Dataset, DatasetBody, DatasetList, GrantBody
 from rugnik.wire.limits import NO_CONTROL
 
-router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+router = APIRouter(prefix="/v1/datasets", tags=["datasets"], route_class=WireRoute)
 
 Name = Annotated[str, Path(max_length=64, pattern=NO_CONTROL, description="The dataset's name.")]
 

@@ -12,11 +12,12 @@ from app.http.conversions.releases import published_reply, release_reply
 from app.http.problems import declared
 from app.http.routes.datasets import Name
 from app.http.uploads import receive_upload, upload_media
+from app.http.wire_route import WireRoute
 from app.releases import datasets, ordering, planning, reading
 from rugnik.wire import OrderBody, Plan, PlanBody, Published, Release
 from rugnik.wire.limits import NO_CONTROL
 
-router = APIRouter(prefix="/v1", tags=["releases"])
+router = APIRouter(prefix="/v1", tags=["releases"], route_class=WireRoute)
 
 ReleaseId = Annotated[str, Path(max_length=32, pattern=NO_CONTROL, description="The release's id.")]
 IdempotencyKey = Annotated[

@@ -15,7 +15,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from app.ingest.batch import Batch
+from app.ingest.batch import Batch, Wanted
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
 from app.ingest.upload import Ingest, read_upload
@@ -25,6 +25,7 @@ from core.domain.number import Number
 from core.histogram import Counts, OccupiedCounts
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.records import OutOfRange
+from core.unit import RECORD, Unit
 
 DOMAIN = Domain((Number("x", 0, 10), Number("y", -1, 1)))
 LIMITS = Limits(max_line_bytes=400)
@@ -54,6 +55,7 @@ def count(
     domain: Domain = DOMAIN,
     out_of_range: OutOfRange = OutOfRange.CLIP,
     limits: Limits = LIMITS,
+    unit: Unit = RECORD,
 ) -> Counted:
     """Count an upload, given as bytes or as chunks. With an estimated size no noise is added to the size."""
     wanted = order(size, domain=domain)
@@ -66,6 +68,7 @@ def count(
         out_of_range=out_of_range,
         max_cells=10_000,
         limits=limits,
+        unit=unit,
     ) as rows:
         exact = None if isinstance(size, DeclaredSize) else max(1, len(rows))
         plan = make_plan(wanted, max_cells=10_000, noisy_size=exact)
@@ -85,15 +88,33 @@ def read(
     names: tuple[str, ...] = DOMAIN.names,
     gzip: bool = False,
     limits: Limits = LIMITS,
-) -> Batch:
-    """All rows of a body as one batch."""
+) -> Rows:
+    """All rows of a body, whose columns of these names are numbers."""
     chunks = [body] if isinstance(body, bytes) else body
-    batches = list(read_batches(chunks, names, media_type=media_type, gzip=gzip, limits=limits))
-    values = np.concatenate([np.empty((0, len(names))), *(batch.values for batch in batches)])
-    return Batch(values, sum(batch.bad_rows for batch in batches))
+    batches = list(read_batches(chunks, numbers(*names), media_type=media_type, gzip=gzip, limits=limits))
+    values = np.concatenate([np.empty((0, len(names))), *(Rows.of(batch).values for batch in batches)])
+    return Rows(values, sum(batch.bad_rows for batch in batches))
 
 
-def finite(batch: Batch) -> NDArray[np.float64]:
+def numbers(*names: str) -> Wanted:
+    """Columns of numbers."""
+    return Wanted(tuple(Number(name, 0, 1) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of numbers, one for each line of `values`; and the number of rows that could not be parsed."""
+
+    values: NDArray[np.float64]
+    bad_rows: int
+
+    @classmethod
+    def of(cls, batch: Batch) -> Rows:
+        """The rows of a batch of numbers."""
+        return cls(np.stack(batch.columns, axis=1), batch.bad_rows)
+
+
+def finite(batch: Rows) -> NDArray[np.float64]:
     """The rows of a batch that can become records."""
     return batch.values[np.isfinite(batch.values).all(axis=1)]
 

@@ -15,8 +15,10 @@ import pyarrow as pa
 from app.ingest.errors import IngestError, UnreadableFile, UploadTooLarge
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import MIB, Limits
+from app.ingest.people import PersonBuffer
 from core.plan import EstimatedSize
-from tests.app.ingest.bodies import WRITERS, arrow_body, count, cut, parquet_body, table
+from core.records import Records
+from tests.app.ingest.bodies import WRITERS, arrow_body, count, cut, numbers, parquet_body, table
 from tests.app.ingest.hostile_arrow import parquet, schema, stream
 from tests.app.ingest.hostile_parquet import (
     as_decimal,
@@ -144,7 +146,7 @@ def refuse(body: bytes) -> None:
     """Read the column x of a Parquet body that must be refused, measured from here on."""
     reset_peak()
     with suppress(IngestError):
-        list(read_batches([body], ("x",), media_type=MediaType.PARQUET, gzip=False, limits=LIMITS))
+        list(read_batches([body], numbers("x"), media_type=MediaType.PARQUET, gzip=False, limits=LIMITS))
         raise AssertionError
 
 
@@ -159,6 +161,33 @@ def shared_fields() -> None:
             with suppress(UploadTooLarge):
                 count(body, media_type, limits=LIMITS)
                 raise AssertionError
+
+
+def keep(persons: int, distinct: int) -> None:
+    """A million rows of persons, of whom three rows each are kept, with 1 MB for rows in memory."""
+    dtypes = (np.dtype(np.uint32), np.dtype(np.uint64))
+    with PersonBuffer(dtypes=dtypes, max_rows=3, limits=Limits(buffer_bytes=MIB)) as buffer:
+        for start in range(0, 10**6, 50_000):
+            rows = np.arange(start, start + 50_000)
+            ids = pa.array(rows % persons).cast(pa.string()).cast(pa.binary())
+            codes = rows % distinct
+            buffer.add(ids, Records((codes.astype(np.uint32), codes.astype(np.uint64))))
+        assert sum(map(len, buffer.kept())) == 3 * persons
+
+
+def many_persons() -> None:
+    """A hundred thousand persons of ten rows."""
+    keep(10**5, 10**6)
+
+
+def person_of_different_rows() -> None:
+    """A single person of a million different rows."""
+    keep(1, 10**6)
+
+
+def person_of_equal_rows() -> None:
+    """A single person of a million equal rows."""
+    keep(1, 1)
 
 
 CASES: tuple[Callable[[], None], ...] = (
@@ -176,6 +205,9 @@ CASES: tuple[Callable[[], None], ...] = (
     parquet_long_values,
     parquet_long_beginnings,
     shared_fields,
+    many_persons,
+    person_of_different_rows,
+    person_of_equal_rows,
 )
 _base = 0
 

@@ -12,7 +12,7 @@ import pyarrow.ipc
 import pytest
 
 from app.ingest.arrow_messages import MAX_METADATA_BYTES, Kind, messages
-from app.ingest.errors import AmbiguousColumns, Cap, MissingColumns, UnreadableFile, UploadTooLarge, WrongColumnType
+from app.ingest.errors import AmbiguousColumns, Cap, MissingColumns, UnreadableFile, UploadTooLarge
 from app.ingest.formats import MediaType
 from app.ingest.limits import MIB, Limits
 from tests.app.ingest.bodies import DOMAIN, LIMITS, arrow_body, cut, finite, read, table
@@ -97,10 +97,21 @@ def test_a_stream_without_rows_is_read() -> None:
     assert len(read(arrow_body(pa.Table.from_batches([], empty.schema)), ARROW).values) == 0
 
 
-def test_numbers_in_a_dictionary_are_not_taken_for_numbers() -> None:
-    """Dictionary values are outside of the buffers that are measured and checked."""
-    with pytest.raises(WrongColumnType):
-        read(arrow_body(pa.table({"x": pa.array([1.0, 2.0]).dictionary_encode(), "y": [0.0, 0.5]})), ARROW)
+def test_an_index_outside_of_its_dictionary_is_a_missing_value() -> None:
+    """A row's own fault: it refuses no file, and no other row is read differently."""
+    indices = pa.array([0, 2, -1, None, 1], pa.int8())
+    column = pa.DictionaryArray.from_arrays(indices, pa.array([1.0, 2.0]), safe=False)
+    batch = read(arrow_body(pa.table({"x": column, "y": [0.0] * 5})), ARROW)
+    np.testing.assert_array_equal(batch.values[:, 0], [1, np.nan, np.nan, np.nan, 2])
+
+
+def test_a_dictionary_beyond_its_buffers_is_unreadable() -> None:
+    """Dictionary values are checked like those of the batch itself."""
+    body = arrow_body(pa.table({"x": pa.array(["1", "22"]).dictionary_encode(), "y": [0.0, 0.5]}))
+    offsets = struct.pack("<3i", 0, 1, 3)
+    assert body.count(offsets) == 1
+    with pytest.raises(UnreadableFile):
+        read(body.replace(offsets, struct.pack("<3i", 0, 1, 2**30)), ARROW)
 
 
 def test_columns_must_be_there_once() -> None:

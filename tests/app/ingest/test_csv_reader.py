@@ -15,22 +15,24 @@ from app.ingest.batch import Batch
 from app.ingest.csv_reader import CsvParser
 from app.ingest.errors import AmbiguousColumns, Cap, MissingColumns, UnreadableFile, UploadTooLarge
 from app.ingest.limits import Limits
-from tests.app.ingest.bodies import csv_body, finite, read
+from tests.app.ingest.bodies import Rows, csv_body, finite, numbers, read
 from tests.app.ingest.hostile import FIELDS, LINES, NUMBERS
 
-ONE = CsvParser((0,), width=1, max_line_bytes=10**6)
-TWO_OF_THREE = CsvParser((2, 0), width=3, max_line_bytes=10**6)
+ONE = CsvParser(numbers("x"), (0,), width=1, max_line_bytes=10**6)
+TWO_OF_THREE = CsvParser(numbers("y", "x"), (2, 0), width=3, max_line_bytes=10**6)
 BOM = b"\xef\xbb\xbf"
 
 
-def good(batch: Batch | None) -> list[bytes]:
+def good(batch: Batch | Rows | None) -> list[bytes]:
     """The rows of a batch that can become records, as bytes, for an exact comparison."""
-    return [] if batch is None else [row.tobytes() for row in finite(batch)]
+    if batch is None:
+        return []
+    return [row.tobytes() for row in finite(batch if isinstance(batch, Rows) else Rows.of(batch))]
 
 
-def rows(batch: Batch) -> int:
+def rows(batch: Batch | Rows) -> int:
     """Good rows and bad."""
-    return len(batch.values) + batch.bad_rows
+    return (len(batch.values) if isinstance(batch, Rows) else len(batch)) + batch.bad_rows
 
 
 def plain(text: bytes) -> bool:
@@ -100,7 +102,7 @@ def test_clean_blocks_and_gaps_in_them_take_the_fast_path() -> None:
     whole = TWO_OF_THREE.whole(text)
     assert whole is not None
     assert rows(whole) == 5
-    assert finite(whole).tolist() == [[2, 1], [7, 6]]
+    assert finite(Rows.of(whole)).tolist() == [[2, 1], [7, 6]]
 
 
 def test_pyarrow_never_sees_the_bytes_it_has_its_own_rules_for() -> None:

@@ -96,7 +96,8 @@ def secret_table() -> pa.Table:
 def faulty_bodies() -> dict[str, tuple[MediaType, bytes, bool]]:
     """Files with a canary that are refused, each for another reason."""
     rows = secret_table()
-    wrong = rows.rename_columns(["x", "y", CANARY])
+    lists = pa.array([[word] for word in rows[CANARY].to_pylist()])
+    wrong = pa.table({"x": rows["x"], "y": lists, CANARY: rows["y"]})
     missing = rows.rename_columns(["x", CANARY, f"{CANARY}y"])
     twice = rows.rename_columns(["x", "x", "y"])
     arrow, parquet = arrow_body(rows), parquet_body(rows, compression="none", use_dictionary=False)
@@ -113,12 +114,12 @@ def faulty_bodies() -> dict[str, tuple[MediaType, bytes, bool]]:
         "csv in half a gzip": (MediaType.CSV, gzipped(csv * 100)[:-20], True),
         "csv before garbage": (MediaType.CSV, gzipped(csv) + CANARY.encode(), True),
         "ndjson in half a gzip": (MediaType.NDJSON, gzipped(ndjson_body(rows))[:-5], True),
-        "parquet with text": (MediaType.PARQUET, parquet_body(wrong), False),
+        "parquet with lists": (MediaType.PARQUET, parquet_body(wrong), False),
         "parquet without the columns": (MediaType.PARQUET, parquet_body(missing), False),
         "parquet with pages of nonsense": (MediaType.PARQUET, parquet[:4] + CANARY.encode() * 9 + parquet[157:], False),
         "parquet cut short": (MediaType.PARQUET, parquet[:-50], False),
         "parquet that is csv": (MediaType.PARQUET, csv, False),
-        "arrow with text": (MediaType.ARROW_STREAM, arrow_body(wrong), False),
+        "arrow with lists": (MediaType.ARROW_STREAM, arrow_body(wrong), False),
         "arrow without the columns": (MediaType.ARROW_STREAM, arrow_body(missing), False),
         "arrow with a column twice": (MediaType.ARROW_STREAM, arrow_body(twice), False),
         "arrow cut short": (MediaType.ARROW_STREAM, arrow[:-50], False),

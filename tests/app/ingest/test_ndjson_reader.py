@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ingest import lines
-from app.ingest.batch import Batch
 from app.ingest.formats import MediaType
-from tests.app.ingest.bodies import finite, read
+from tests.app.ingest.bodies import Rows, finite, read
 from tests.app.ingest.hostile import LINES
 
 _JSON = st.recursive(
@@ -24,7 +23,7 @@ _OBJECTS = st.fixed_dictionaries({"x": st.floats(0, 10), "y": _JSON | st.floats(
 _JSON_LINES = st.one_of(_OBJECTS, _JSON).map(lambda value: json.dumps(value).encode())
 
 
-def outcome(batch: Batch) -> tuple[list[list[float]], int]:
+def outcome(batch: Rows) -> tuple[list[list[float]], int]:
     """Good rows, and the number of all."""
     return finite(batch).tolist(), len(batch.values) + batch.bad_rows
 
@@ -43,7 +42,8 @@ def read_lines(*rows: bytes) -> tuple[list[list[float]], int]:
         (b'{"x": 1, "y": 0.5, "x": 2}', [2, 0.5]),
         (b'{"x": 100000000000000000000000000, "y": 0}', [1e26, 0]),
         (b'{"x": true, "y": 0.5}', None),
-        (b'{"x": "1", "y": 0.5}', None),
+        (b'{"x": "1", "y": " 5e-1\\t"}', [1, 0.5]),
+        (b'{"x": "1_0", "y": 0.5}', None),
         (b'{"x": null, "y": 0.5}', None),
         (b'{"x": NaN, "y": 0.5}', None),
         (b'{"x": 1e999, "y": 0.5}', None),
@@ -59,8 +59,8 @@ def read_lines(*rows: bytes) -> tuple[list[list[float]], int]:
         (b" ", None),
     ],
 )
-def test_a_line_is_an_object_of_numbers_or_a_bad_row(line: bytes, values: list[float] | None) -> None:
-    """A truth value, a text or a missing attribute is no number; what else is in the object does not matter."""
+def test_a_line_is_an_object_of_numbers_or_a_row_without_them(line: bytes, values: list[float] | None) -> None:
+    """Neither is a truth value, another text or a missing attribute; what else is in the object does not matter."""
     good = b'{"x": 3, "y": 0}'
     assert read_lines(good, line, good) == ([[3, 0], *([values] if values else []), [3, 0]], 3)
 

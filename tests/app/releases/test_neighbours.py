@@ -175,7 +175,12 @@ _NOISY = [
     (re.compile(r'"attributes": ?\[\{"name": "age", "edges": .*?\]\}\]'), '"attributes": "noisy"'),
     (re.compile(r'"reach": ?\{[^}]*\}'), '"reach": "noisy"'),
     (re.compile(r'"counts": ?\d+'), '"counts": "noisy"'),
-    (re.compile(r'"grid": ?\{"cells_per_axis": ?\d+, ?"dimensions": ?2(, ?"cells": ?\d+, ?"shape": ?\[\d+, ?\d+\])?\}'), '"grid": "noisy"'),
+    (
+        re.compile(
+            r'"grid": ?\{"cells_per_axis": ?\d+, ?"dimensions": ?2(, ?"cells": ?\d+, ?"shape": ?\[\d+, ?\d+\])?\}'
+        ),
+        '"grid": "noisy"',
+    ),
     (re.compile(r'"size": ?\d+'), '"size": "noisy"'),
 ]
 

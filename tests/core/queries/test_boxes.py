@@ -14,7 +14,8 @@ from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.domain.number import Number
 from core.errors import InvalidQuery
-from core.queries.boxes import Box, Edges, Range
+from core.queries.boxes import Box, Range
+from core.queries.edges import Edges
 from core.queries.range_count import SummedArea, count_boxes
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import rows, synopsis_of

@@ -1,0 +1,97 @@
+"""How many rows of Parquet text columns can be read at once in bounded memory.
+
+A text column is a column of byte arrays of any length. pyarrow reads it in batches of rows and copies the texts of a
+batch. Where a page refers to a dictionary, each row gets a copy of its entry: a file of 50 kB took 1.5 GB (measured).
+So the number of rows of a batch follows from the longest entry of the dictionary, and from the lengths of the pages
+that hold their texts themselves.
+
+Where the file asks for an Arrow dictionary, pyarrow copies no entry for a row. But it collects all texts that stand in
+pages themselves, for as long as it reads the row group. So their total length is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from app.ingest.batch import ROWS_AT_ONCE
+from app.ingest.errors import Cap, UploadTooLarge
+from app.ingest.limits import Limits
+
+MAX_BATCHES = 1_000_000
+_LENGTH_BYTES = 4  # before each text in PLAIN encoding
+_ENTRY_BYTES = 64  # of memory for each entry of a dictionary, besides its text
+_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}  # enum CompressionCodec
+
+
+@dataclass(frozen=True, slots=True)
+class TextPages:
+    """The pages of one text column in one row group.
+
+    longest   bytes of the longest entry of its dictionary; 0 without a dictionary
+    rows      of each data page
+    sizes     bytes of texts that each data page holds itself; 0 for a page that refers to the dictionary
+    shared    whether it is read as an Arrow dictionary
+    """
+
+    longest: int
+    rows: Sequence[int]
+    sizes: Sequence[int]
+    shared: bool
+
+    def batch_bytes(self, batch_rows: int) -> int:
+        """The most bytes of texts that any batch of so many rows holds."""
+        if self.shared or not self.rows:
+            return 0
+        stops = np.cumsum(self.rows)
+        starts = stops - self.rows
+        total = np.concatenate([[0], np.cumsum(self.sizes)])
+        # The batch that begins with the last row of page i reaches into the last page that starts before its end.
+        last = np.searchsorted(starts, stops - 1 + batch_rows, side="left")
+        held = int((total[last] - total[:-1]).max())
+        return held + (self.longest + _LENGTH_BYTES) * batch_rows
+
+
+def require_few_entries(entries: int, limits: Limits) -> None:
+    """Raise UploadTooLarge for a dictionary of so many texts that pyarrow needs much memory for short ones too."""
+    if entries * _ENTRY_BYTES > limits.max_block_bytes:
+        raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes)
+
+
+def rows_at_once(row_groups: Sequence[tuple[int, list[TextPages]]], limits: Limits) -> list[int]:
+    """The number of rows of a batch, for each row group, given its number of rows and its text columns.
+
+    At most ROWS_AT_ONCE, and a power of two. Raises UploadTooLarge if the file would fall into more than MAX_BATCHES
+    batches, or if the texts that are collected for an Arrow dictionary are too long together.
+    """
+    chosen, batches = [], 0
+    for rows, columns in row_groups:
+        if sum(sum(column.sizes) for column in columns if column.shared) > limits.max_block_bytes // 2:
+            raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes // 2)
+        batch_rows = ROWS_AT_ONCE
+        while batch_rows > 1 and sum(each.batch_bytes(batch_rows) for each in columns) > limits.max_block_bytes // 4:
+            batch_rows //= 2
+        chosen.append(batch_rows)
+        batches += -(-rows // batch_rows)
+        if batches > MAX_BATCHES + len(row_groups):
+            raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes // 4)
+    return chosen
+
+
+def longest_entry(page: bytes, *, entries: int, inflated: int, codec: int) -> int:
+    """Bytes of the longest text in a dictionary page of so many entries; `inflated` bytes where that is unclear.
+
+    The texts stand one after the other, each after its length. Raises if the page cannot be decompressed.
+    """
+    if codec and codec not in _CODECS:
+        return inflated
+    data = memoryview(pa.decompress(page, inflated, codec=_CODECS[codec]) if codec else page)
+    longest = position = 0
+    for _ in range(entries):
+        length = int.from_bytes(data[position : position + _LENGTH_BYTES], "little")
+        longest = max(longest, length)
+        position += _LENGTH_BYTES + length
+    return longest if position <= len(data) else inflated
