@@ -221,8 +221,9 @@ def _most(order: Order, shape: Shape, max_cells: int) -> int:
         raise _too_many(order, 1, wanted=shape.cell_count(1), allowed=allowed)
     needed = shape.attainable(order.clusters)
     if prod(shape.ordered_cells(most)) < needed:
-        m, wanted = shape.least_for(needed), shape.categories * needed
-        raise _too_many(order, m, wanted=wanted, allowed=shape.cell_count(most))
+        most_cells = shape.cell_count(most)
+        wanted = max(shape.categories * needed, most_cells + 1)  # cells of missing values come on top
+        raise _too_many(order, shape.least_for(needed), wanted=wanted, allowed=most_cells)
     return most
 
 
@@ -248,7 +249,8 @@ def _cost(attribute: Attribute, m: int) -> AttributeCost:
         return AttributeCost(name, cells, f"{name} multiplies cells by {cells:,}")
     each = ", one for each value" if values == cap else ""
     missing = " and one for missing values" if attribute.keeps_missing else ""
-    return AttributeCost(name, cells, f"{name} has {values:,} cells{each}{missing}")
+    noun = "cell" if values == 1 else "cells"
+    return AttributeCost(name, cells, f"{name} has {values:,} {noun}{each}{missing}")
 
 
 def _too_many(order: Order, m: int, *, wanted: int, allowed: int) -> TooManyCells:
