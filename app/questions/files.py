@@ -12,9 +12,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import NDArray
 
 from app.questions.spreadsheets import as_text
+from core.queries.synthetic import Block
 from core.synopsis import Synopsis
 
 _CELLS_AT_ONCE = 2**16
@@ -68,10 +68,10 @@ def row_schema(names: tuple[str, ...]) -> pa.Schema:
     return pa.schema([(name, pa.float64()) for name in names])
 
 
-def rows(blocks: Iterable[NDArray[np.float64]], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+def rows(blocks: Iterable[Block], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """Blocks of rows as record batches."""
     for block in blocks:
-        columns = [pa.array(np.ascontiguousarray(column)) for column in block.T]
+        columns = [pa.array(column.values, mask=column.missing) for column in block]
         yield pa.RecordBatch.from_arrays(columns, schema=row_schema(names))
 
 
@@ -144,12 +144,14 @@ def _writer(sink: _Forward, schema: pa.Schema, form: Format) -> Any:
             return pa.ipc.new_stream(target, schema)
 
 
-def json_rows(blocks: Iterable[NDArray[np.float64]], empty: bytes) -> Generator[bytes, None, None]:
+def json_rows(blocks: Iterable[Block], empty: bytes) -> Generator[bytes, None, None]:
     """A JSON object in pieces: `empty` is it without rows, and its last field is an empty list for them."""
     yield empty.removesuffix(b"]}")
     first = True
     for block in blocks:
-        inner = orjson.dumps(np.ascontiguousarray(block), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
+        inner = orjson.dumps(np.stack([column.values for column in block], axis=1), option=orjson.OPT_SERIALIZE_NUMPY)[
+            1:-1
+        ]
         yield inner if first else b"," + inner
         first = False
     yield b"]}"
