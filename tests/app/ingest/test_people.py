@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -29,7 +30,7 @@ Record = tuple[int, int]
 Row = tuple[bytes, Record]
 Words = NDArray[np.uint64]
 
-DTYPES = (np.dtype(np.uint32), np.dtype(np.uint64))
+DTYPES: tuple[np.dtype[Any], ...] = (np.dtype(np.uint32), np.dtype(np.uint64))
 SECRET = b"sixteen bytes..."
 IN_MEMORY = 2**20
 SPOOLED = 0
