@@ -251,8 +251,10 @@ def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, 
     density = posterior(histogram, k, rng=rng, checkpoint=checkpoint)
     fine, by_cell = density.fine.centres(), density.fine.by_cell
     shares = by_cell(density.weights[None])[0]
-    weights = shares.sum(axis=1)
-    places = np.stack([(shares * by_cell(along[None])[0]).sum(axis=1) / weights for along in fine.T], axis=1)
+    weights, places = shares.sum(axis=1), histogram.grid.centres()
+    for x, along in enumerate(fine.T):  # a cell that is certain to be empty keeps its centre
+        sums = (shares * by_cell(along[None])[0]).sum(axis=1)
+        np.divide(sums, weights, out=places[:, x], where=weights > 0.0)
     many = int(np.clip(_WORK // (len(places) * k), 4, 20 + 4 * k))
     starts = plus_plus(places, weights, k, restarts=many, rng=rng, checkpoint=checkpoint)
     centres = lloyd(places, weights, starts, checkpoint=checkpoint)

@@ -48,7 +48,9 @@ def test_large_counts_make_no_large_tables() -> None:
 def test_a_component_has_its_mass_in_the_cells_around_it() -> None:
     """Products of the axes' masses add up to one and have the mean of the normal law where it is well inside."""
     grid = Grid.uniform(40, 2)
-    masses = products(axis_masses(np.array([[0.1, -0.3]]), np.array([[0.1, 0.15]]), [axis.edges() for axis in grid.axes]))[0]
+    masses = products(
+        axis_masses(np.array([[0.1, -0.3]]), np.array([[0.1, 0.15]]), [axis.edges() for axis in grid.axes])
+    )[0]
     assert masses.sum() == pytest.approx(1)
     assert masses @ grid.centres() == pytest.approx([0.1, -0.3], abs=1e-4)
 
