@@ -165,8 +165,8 @@ def _profile(view: _View, i: int, x: int) -> _Profile | None:
 
     around = _slabs(counts, own, view.law)
     heaviest = counts[int(np.argmax(around.sums))]
-    # About exp(-rate T) / 2 of all empty columns reach T.
-    stand_out = heaviest > log(len(heaviest) / (2.0 * _FALSE_COLUMNS)) / view.law.rate
+    # Of all empty columns, half of those with |Z| > r have Z > r.
+    stand_out = heaviest > view.law.rough_radius(log(len(heaviest) / (2.0 * _FALSE_COLUMNS)))
     clear = _slabs(counts[:, stand_out], own[:, stand_out], view.law)
     slabs = clear if clear.significant else around
     if not slabs.significant:

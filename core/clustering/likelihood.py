@@ -11,8 +11,9 @@ is y = t + Z, so up to a constant the likelihood is
     L(lambda) = sum over t of p(t | lambda) P(Z = y - t) / P(Z = 0),
 
 and the terms of this sum are the posterior weights of t given lambda and y. Their moments t^0, t^1, t^2 give the
-likelihood, the posterior mean and the posterior variance (`core.mechanisms.law.NoiseLaw.kernel_sums`). For y < 0 the
-sum is that of y = 0 times a constant, since the noise kernel is exponential there.
+likelihood, the posterior mean and the posterior variance (`core.mechanisms.law.NoiseLaw.kernel_sums`). If Z is a single
+draw and y < 0, the sum is that of y = 0 times a constant, since the noise kernel is exponential there. If Z is a sum of
+draws, the tables go on below 0, as far as the kernel is not negligible (`NoiseLaw.negative_reach`).
 """
 
 from __future__ import annotations
@@ -92,10 +93,12 @@ def cell_likelihood(counts: NDArray[np.int64], law: NoiseLaw) -> CellLikelihood:
     roots = np.arange(_STEPS * (ceil(sqrt(most)) + 1) + 1) / _STEPS
     weights = _weights(most, roots**2)
     powers = np.arange(most + 1)[:, None, None] ** np.arange(3)[None, :, None]
-    sums = law.kernel_sums(weights[:, None, :] * powers, unit=unit)  # (y, moment, lambda)
-    row = np.clip(np.rint(counts / unit).astype(np.int64), 0, most)
+    below = ceil(law.negative_reach / unit)
+    terms = np.pad(weights[:, None, :] * powers, ((below, 0), (0, 0), (0, 0)))  # no true count is negative
+    sums = law.kernel_sums(terms, unit=unit)  # (y, moment, lambda), from y = -below on
+    row = np.clip(np.rint(counts / unit).astype(np.int64), -below, most)
     kept, place = np.unique(row, return_inverse=True)
-    zeroth, first, second = np.moveaxis(sums[kept], 1, 0)
+    zeroth, first, second = np.moveaxis(sums[kept + below], 1, 0)
     mean = first / zeroth
     variance = np.maximum(second / zeroth - mean**2, 0.0)
     return CellLikelihood(unit=unit, log=np.log(zeroth)[place], mean=mean[place], variance=variance[place])

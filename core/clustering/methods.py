@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,8 +142,8 @@ def _contradiction(histogram: NoisyHistogram, centres: Floats, others: Floats) -
 
 
 def _signal(histogram: NoisyHistogram, k: int) -> float:
-    """N epsilon / K: rows of an even cluster, in units of the noise scale."""
-    return expected_rows(histogram) * histogram.law.rate / k
+    """N epsilon / (K sqrt(s)): rows of an even cluster, in units of the scale of the noise of a cell with s draws."""
+    return expected_rows(histogram) * histogram.law.rate / k / sqrt(histogram.law.draws)
 
 
 def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:

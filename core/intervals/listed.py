@@ -151,6 +151,10 @@ class ListedCells:
     def _excess(self, weighed: Weighed, alpha: float) -> Floats:
         """What Y may exceed C by, but for probability alpha."""
         law, epsilon, T = self.synopsis.law, self.synopsis.law.rate, self.threshold  # noqa: N806 - as in the proof
+        if law.draws != 1:
+            raise InvalidQuery(
+                "Listed cells are bounded where each has one draw of noise, not where cells were summed."
+            )
         p = exp(-epsilon)
         thetas = _thetas(epsilon, T)
         psi = law.log_mgf(thetas)

@@ -11,6 +11,8 @@ n_eff = (sum of w^2)^2 / sum of w^4, S is as far from normal as a plain sum of 3
    more than Chernoff's bound;
 4. `core.intervals.normal` for all other sums.
 
+Where a cell has the sum of s draws (`NoiseLaw.summed`), it stands for s cells of the same weight with a draw each.
+
 Where most cells have no noise at all (a large rate), kappa is large, and more cells are needed to be "many".
 """
 
@@ -53,6 +55,7 @@ def equal_radii(law: NoiseLaw, cells: NDArray[np.int64], *, alpha: float) -> Flo
 
 def radii(law: NoiseLaw, sums: Sums, *, alpha: float | Floats) -> Floats:
     """The radius of each of many sums, with one alpha for all or each with its own; 0 where all weights are 0."""
+    law, sums = law.single, sums.repeated(law.draws)
     radius_of_all = np.zeros(len(sums.squares))
     noisy = np.flatnonzero(sums.squares > 0.0)
     largest = sums.largest[noisy]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,17 @@ class Sums:
     fourths: Floats
     equal: NDArray[np.bool_]
     steps: Callable[[NDArray[np.int64], Rounding], Floats]
+
+    def repeated(self, times: int) -> Sums:
+        """The sums in which each cell stands for so many of the same weight."""
+        if times == 1:
+            return self
+        return replace(
+            self,
+            squares=times * self.squares,
+            fourths=times * self.fourths,
+            steps=lambda rows, rounding: times * self.steps(rows, rounding),
+        )
 
 
 def up(steps: Floats) -> NDArray[np.int64]:

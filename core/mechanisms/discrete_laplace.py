@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from core.arrays import Floats
 from core.budget import NANO, Epsilon
 from core.errors import InvalidEpsilon
+from core.mechanisms.summed_laplace import SummedLaplace
 
 MECHANISM = "discrete_laplace"
 
@@ -70,6 +71,20 @@ class DiscreteLaplace:
         """e, to double precision."""
         return self.nano / (NANO * self.rows_per_unit)
 
+    @property
+    def single(self) -> DiscreteLaplace:
+        """This law."""
+        return self
+
+    @property
+    def draws(self) -> int:
+        """1."""
+        return 1
+
+    def summed(self, times: int) -> DiscreteLaplace | SummedLaplace:
+        """The law of a sum of so many independent draws; this law for 1. Raises ValueError for less than 1."""
+        return self if times == 1 else SummedLaplace(self, times)
+
     def with_rate_at_least(self, least: Fraction) -> DiscreteLaplace:
         """This law if its rate is `least` or more, else the law at rate `least`, which must divide into billionths."""
         enough = self.nano * least.denominator >= least.numerator * NANO * self.rows_per_unit
@@ -104,6 +119,10 @@ class DiscreteLaplace:
         exponent = log(2.0 / probability) - log1p(exp(-self.rate))  # p^(r + 1) <= probability (1 + p) / 2
         return max(0, ceil(exponent / self.rate - 1.0))
 
+    def rough_radius(self, log_inverse: float) -> float:
+        """log_inverse / e, because P(|Z| > r) <= exp(-e r) for whole r."""
+        return log_inverse / self.rate
+
     def probability_at_least(self, threshold: int) -> float:
         """P(Z >= T) = p^T / (1 + p), for T >= 0."""
         return exp(-self.rate * threshold - log1p(exp(-self.rate)))
@@ -135,6 +154,11 @@ class DiscreteLaplace:
     def kernel_reach(self) -> int:
         """14 / e, rounded up: exp(-14) is below 10^-6."""
         return ceil(14 / self.rate)
+
+    @property
+    def negative_reach(self) -> int:
+        """0: for y <= 0 <= t, exp(-e |y - t|) is exp(-e |y|) exp(-e t)."""
+        return 0
 
     def kernel_sums(self, terms: Floats, *, unit: int) -> Floats:
         """sum over t of terms[t] exp(-e unit |y - t|), for y = 0, 1, … along the first axis.

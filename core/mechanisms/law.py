@@ -27,8 +27,19 @@ class NoiseLaw(Protocol):
         """The name that synopses and answers give to this family of laws."""
 
     @property
+    def single(self) -> NoiseLaw:
+        """The law of the independent draws that Z is the sum of; this law, where Z is a single draw."""
+
+    @property
+    def draws(self) -> int:
+        """The number of those draws."""
+
+    def summed(self, times: int) -> NoiseLaw:
+        """The law of a sum of so many independent draws of Z; this law for 1. Raises ValueError for less than 1."""
+
+    @property
     def rate(self) -> float:
-        """P(|Z| > r) falls like exp(-rate r), and E exp(t Z) is finite for |t| < rate. 1 / rate is the noise scale."""
+        """P(|Z| > r) falls like exp(-rate r), and E exp(t Z) is finite for |t| < rate. 1 / rate is a draw's scale."""
 
     @property
     def variance(self) -> float:
@@ -44,10 +55,13 @@ class NoiseLaw(Protocol):
 
     @property
     def mean_excess(self) -> float:
-        """E[Z - T | Z >= T], for any whole T >= 0."""
+        """The largest E[Z - T | Z >= T] for whole T >= 0."""
 
     def tail_radius(self, *, probability: float) -> int:
         """The least whole r with P(|Z| > r) <= probability."""
+
+    def rough_radius(self, log_inverse: float) -> float:
+        """An r, not always whole, that |Z| exceeds with a probability of about exp(-log_inverse) < 1."""
 
     def probability_at_least(self, threshold: int) -> float:
         """P(Z >= threshold), for a whole threshold >= 0."""
@@ -65,10 +79,18 @@ class NoiseLaw(Protocol):
     def kernel_reach(self) -> int:
         """Whole numbers from a noisy count beyond which P(Z = z) / P(Z = 0) is below 10^-6."""
 
+    @property
+    def negative_reach(self) -> int:
+        """Noisy counts below minus this have its likelihood, up to a factor.
+
+        0 where the noise is exponential on either side of 0: then this holds for every noisy count below 0.
+        """
+
     def kernel_sums(self, terms: Floats, *, unit: int) -> Floats:
         """sum over t of terms[t] P(Z = unit (y - t)) / P(Z = 0), for y = 0, 1, … len(terms) - 1, along the first axis.
 
-        The likelihood of a noisy count y given the probabilities `terms` of the true count t; likewise its moments.
+        The likelihood of a noisy count y given the probabilities `terms` of the true count t; likewise its moments. A
+        law whose probabilities are not exponential averages them over units of more than 1.
         """
 
     def simulate(self, size: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:

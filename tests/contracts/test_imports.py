@@ -183,6 +183,7 @@ RULES: dict[str, Callable[[Arrow], bool]] = {
     "core.synopsis": allowed_in_queries,
     "core.mechanisms.law": allowed_in_queries,
     "core.mechanisms.discrete_laplace": allowed_in_queries,
+    "core.mechanisms.summed_laplace": allowed_in_queries,
     "core.mechanisms.threshold": allowed_in_queries,
     "core.queries": allowed_in_queries,
     "core.intervals": allowed_in_queries,
