@@ -107,7 +107,6 @@ def read_upload(
     out_of_range: OutOfRange,
     max_cells: int,
     limits: Limits,
-    unit: Unit = RECORD,
 ) -> Iterator[CountedRows | HeldRows]:
     """Read every row of a body; `domain` has the attributes of the order, in the same sequence.
 
@@ -124,9 +123,9 @@ def read_upload(
             domain=domain,
             out_of_range=out_of_range,
             limits=limits,
-            unit=unit,
+            unit=order.unit,
         )
-        return source.take_people(keep) if unit.is_person else source.take(lambda _ids, records: keep(records))
+        return source.take_people(keep) if order.unit.is_person else source.take(lambda _ids, records: keep(records))
 
     match order.size:
         case DeclaredSize():

@@ -62,6 +62,7 @@ class Ingest(Reply):
     rows_read: int
     rows_dropped: int
     rows_clipped: int
+    rows_over_limit: Annotated[int, Doc("Rows beyond the most that are counted of a person; left out if none.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
