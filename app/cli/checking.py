@@ -68,7 +68,7 @@ def check(
     ingest = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
     names = ["rows_read", "rows_dropped", "rows_clipped", *(["rows_over_limit"] if bounds.unit else [])]
     fields = [(name, getattr(ingest, name)) for name in names]
-    kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in ingest.rows_kept_by]
+    kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in _by_limit(ingest, bounds)]
     if as_json:
         show_json(dict(fields) | ({"limits": kept} if kept else {}))
     else:
@@ -78,6 +78,13 @@ def check(
     _require_rows(file, ingest)
 
 
+def _by_limit(ingest: Ingest, schema: Schema) -> list[tuple[int, int]]:
+    """(limit, rows kept) for some limits on rows per person, the schema's own among them; nothing for records."""
+    if schema.unit is None:
+        return []
+    return sorted({*ingest.rows_kept_by, (int(schema.unit["max_rows"]), ingest.rows_kept)})
+
+
 def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
     """Print the numbers of rows; return if the file shall be published, else end the command.
 
@@ -85,7 +92,9 @@ def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
     row would be kept, or if there is no terminal to ask on.
     """
     read, dropped, clipped = ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped
-    note(f"{file.name}: {read:,} rows read, {dropped:,} dropped, {clipped:,} clipped. The numbers are for you alone.")
+    beyond = f", {ingest.rows_over_limit:,} beyond a person's limit" if ingest.rows_over_limit else ""
+    numbers = f"{read:,} rows read, {dropped:,} dropped, {clipped:,} clipped{beyond}"
+    note(f"{file.name}: {numbers}. The numbers are for you alone.")
     _require_rows(file, ingest, "; or publish noise with --no-check")
     if yes or 100 * (dropped + clipped) <= _ASKED_PERCENT * read:
         return
