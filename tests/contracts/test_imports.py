@@ -51,6 +51,7 @@ STORAGE = (
 # The servers of HTTP, and the rooms that know it.
 WEB_LIBRARIES = frozenset({"fastapi", "starlette", "uvicorn"})
 WEB_ROOMS = ("app.http", "app.dashboard", "app.cli", "app.main")
+DATES = "core.domain.dates"  # the kinds date and datetime
 SERVING = "app.operations.server"  # what `rugnik serve` does: it starts uvicorn on the application
 
 
@@ -126,10 +127,12 @@ def arrows(root: Path, package: str) -> list[Arrow]:
 
 
 def allowed_in_core(arrow: Arrow) -> bool:
-    """The pure standard library, numpy, scipy, numba and core itself; os in core.randomness alone."""
+    """The pure standard library, numpy, scipy, numba and core itself; os and datetime in one module each."""
     top = arrow.target.partition(".")[0]
     if top == "os":
         return arrow.module == "core.randomness"
+    if top == "datetime":
+        return arrow.module == DATES  # for dates as values: see test_no_clock_is_read_in_core
     if within(arrow.target, "numpy.random"):
         return False  # generators are made in core.randomness and handed around; np.random itself is not imported
     return top in PURE or top in CORE_LIBRARIES or top == "core"
@@ -317,10 +320,18 @@ def test_a_wrong_import_in_core_is_found(path: str, source: str, tmp_path: Path)
     assert "imports" in found[0]
 
 
+def test_no_clock_is_read_in_core() -> None:
+    """The one module that knows dates takes them as values and never asks what time it is."""
+    tree = ast.parse(ROOT.joinpath(*DATES.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
+    called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert called.isdisjoint({"now", "utcnow", "today", "localtime"})
+
+
 @pytest.mark.parametrize(
     ("path", "source"),
     [
         ("core/randomness.py", "import os"),
+        ("core/domain/dates.py", "from datetime import date"),
         ("core/plan.py", "from __future__ import annotations"),
         ("core/plan.py", "import json, hashlib, re, decimal, fractions, functools, itertools, collections.abc"),
         ("core/plan.py", "import numpy as np\nfrom numpy.typing import NDArray\nfrom scipy.optimize import brentq"),
