@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from rugnik.errors import UnfitSource
@@ -26,9 +26,11 @@ def text(value: object) -> str | None:
         return "true" if value else "false"
     if isinstance(value, date | datetime):
         return value.isoformat()
-    if isinstance(value, Real | Decimal):
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Decimal):
         return str(value)
-    return None
+    return repr(float(value)) if isinstance(value, Real) else None
 
 
 def selected(table: Any, columns: Sequence[str]) -> Any:
@@ -70,7 +72,7 @@ def batches(pa: Any, table: Any, columns: Sequence[str]) -> Any:
                 part = batch.slice(start, _BATCH_ROWS)
                 values = [part.column(x) for x in kept]
                 sent = [
-                    column if column.type == field.type else column.cast(field.type)
+                    column if column.type == field.type else column.dictionary.cast(field.type).take(column.indices)
                     for column, field in zip(values, schema, strict=True)
                 ]
                 yield pa.RecordBatch.from_arrays(sent, schema=schema)
@@ -80,4 +82,8 @@ def batches(pa: Any, table: Any, columns: Sequence[str]) -> Any:
 
 def _field(pa: Any, field: Any) -> Any:
     """As it is sent: categories by their values, so that a batch is whole by itself."""
-    return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+    if not pa.types.is_dictionary(field.type):
+        return field
+    kind, types = field.type.value_type, pa.types
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return field.with_type(pa.large_string() if is_text else kind)

@@ -106,8 +106,7 @@ def new(
     \b
     Example:
       rugnik datasets new survey --budget 2 -a age:0..100 -a income:0..5000
-      rugnik datasets new visits --budget 2 --person patient:3 \\
-        -a age:integer:0..110 -a sex:category:f,m,x -a day:date:2026-01-01..2026-12-31
+      rugnik datasets new visits --budget 2 --person patient:3 -a age:integer:0..110 -a sex:category:f,m,x
     """
     stated = find_schema(None, attribute, schema, person=person)
     if stated is None:

@@ -119,7 +119,8 @@ def _typed(file: Path, *, is_parquet: bool) -> list[Column]:
     import pyarrow.parquet
 
     try:
-        schema = pa.parquet.read_schema(file) if is_parquet else pa.ipc.open_stream(file.open("rb")).schema
+        with file.open("rb") as source:
+            schema = pa.parquet.read_schema(source) if is_parquet else pa.ipc.open_stream(source).schema
     except (pa.ArrowInvalid, OSError):
         fail(f"{file} is not a file of its kind.", Code.UNFIT_FILE)
     return [Column(each.name, _kind(each.type)) for each in schema]
