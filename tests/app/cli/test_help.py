@@ -41,15 +41,12 @@ def examples(command: Any) -> list[list[str]]:
 
 def test_the_commands_are_those_that_are_promised() -> None:
     """What README, DESIGN and scripts rely on."""
-    assert {" ".join(path) for path in COMMANDS} == set(
-        """serve,migrate,demo,doctor,init,plan,check,release,void,keys new,keys list,keys revoke,datasets list,
+    promised = """
+        serve,migrate,demo,doctor,init,plan,check,release,void,keys new,keys list,keys revoke,datasets list,
         datasets show,datasets new,datasets close,datasets grant,query count,query marginal,query quantiles,
-        query moments,query clusters,query scan,query rows,query synopsis,ledger list,ledger verify,ledger export""".replace(
-            "\n", ""
-        )
-        .replace("  ", "")
-        .split(",")
-    )
+        query moments,query clusters,query scan,query rows,query synopsis,ledger list,ledger verify,ledger export
+        """
+    assert {" ".join(path) for path in COMMANDS} == {name.strip() for name in promised.split(",")}
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
