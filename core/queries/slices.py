@@ -43,6 +43,8 @@ def numeric_part(histogram: NoisyHistogram) -> NoisyHistogram:
     A thresholded histogram keeps its axes of categories: sums of listed counts have no noise of one law.
     """
     grid, axes = histogram.grid, histogram.grid.ordered_axes
+    if all(axis.is_ordered and not axis.keeps_missing for axis in grid.axes):
+        return histogram
     parts = [
         attribute.restricted(axis, np.arange(axis.value_cells)) if axis.is_ordered else (attribute, axis)
         for attribute, axis in zip(histogram.domain.attributes, grid.axes, strict=True)
