@@ -54,11 +54,12 @@ def test_centres_of_whole_numbers_are_the_means_of_their_rows(method: Method) ->
 
 
 def test_intervals_on_mixed_axes_cover_the_means_of_their_rows() -> None:
-    """At epsilon 1 and 0.3, 4 releases each, in at least 95 % of the coordinates; sizes are those of all categories."""
+    """At epsilon 1 and 0.3, 6 releases each, in at least 95 % of the coordinates; hours are in runs of 2 or 3."""
     held = []
-    for epsilon, seed in product(("1", "0.3"), range(4)):
+    for epsilon, seed in product(("1", "0.3"), range(6)):
         values = groups(6000, seed)
-        held.append(region_means(shaken(mixed_synopsis(values), epsilon, seed), values, Method.POSTERIOR)[2])
+        synopsis = shaken(mixed_synopsis(values, cells=(9, 10, 3, 7)), epsilon, seed)
+        held.append(region_means(synopsis, values, Method.POSTERIOR)[2])
     assert np.mean(held) >= LEVEL
 
 
