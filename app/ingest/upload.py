@@ -22,6 +22,7 @@ from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts, empty_counts
 from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, EstimatedSize, Order, Plan, make_plan
 from core.records import OutOfRange, Records, take_in
+from core.unit import RECORD, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -50,6 +51,11 @@ class CountedRows:
             raise InvalidRecords("The rows were counted for another plan.")
         return self.counts
 
+    @property
+    def unit(self) -> Unit:
+        """A record: the rows of a person are not bounded here."""
+        return RECORD
+
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class HeldRows:
@@ -67,6 +73,11 @@ class HeldRows:
         for records in self.buffer.pages():
             counts.add(records)
         return counts
+
+    @property
+    def unit(self) -> Unit:
+        """A record: the rows of a person are not bounded here."""
+        return RECORD
 
 
 @contextmanager
