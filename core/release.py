@@ -5,9 +5,9 @@ epsilon = order.epsilon. A unit (`core.unit.Unit`) is one row, or a person of wh
 are counted; for rows c = 1. The proof, with the function that each step names:
 
 1. Each row becomes at most one record, by itself (`core.records.take_in`). Where units are persons, `Rows` promises to
-   have at most c records of each, chosen by that person's rows alone (`require_bounded`). Each record raises one cell by one
-   (`core.histogram.Counts.add`). So neighbours have counts that differ by at most c in all, added up over the cells,
-   and sizes that differ by at most c.
+   have at most c records of each, chosen by that person's rows alone; `require_bounded` refuses rows that promise it
+   for another unit. Each record raises one cell by one (`core.histogram.Counts.add`). So neighbours have counts that
+   differ by at most c in all, added up over the cells, and sizes that differ by at most c.
 2. `noisy_size` adds discrete Laplace noise at the rate order.size_epsilon / c (`core.plan.Order.size_law`) to a number
    of sensitivity c: size_epsilon-DP (`core.mechanisms.discrete_laplace`, "Privacy loss"). A declared size is a
    statement of the curator: the rows do not enter.
