@@ -67,6 +67,7 @@ class CountedRows:
     plan: Plan
     counts: Counts | OccupiedCounts
     ingest: Ingest
+    unit: Unit
 
     def __len__(self) -> int:
         return self.ingest.rows_kept
@@ -84,6 +85,7 @@ class HeldRows:
 
     buffer: RecordBuffer
     ingest: Ingest
+    unit: Unit
 
     def __len__(self) -> int:
         return len(self.buffer)
@@ -131,10 +133,10 @@ def read_upload(
         case DeclaredSize():
             plan = make_plan(order, max_cells=max_cells)
             counts = empty_counts(plan)
-            yield CountedRows(plan, counts, take(counts.add))
+            yield CountedRows(plan, counts, take(counts.add), order.unit)
         case EstimatedSize():
             with RecordBuffer(dtypes=[each.code_type for each in domain.attributes], limits=limits) as buffer:
-                yield HeldRows(buffer, take(buffer.add))
+                yield HeldRows(buffer, take(buffer.add), order.unit)
         case _:
             assert_never(order.size)
 

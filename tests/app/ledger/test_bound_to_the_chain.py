@@ -31,6 +31,7 @@ from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.cells import DenseCells
 from core.synopsis import Synopsis
+from core.unit import Unit
 from tests.support.browser.visitors import visitor
 from tests.support.databases.books import without_triggers
 from tests.support.service.api import ROWS, Api, frozen_clock
@@ -136,22 +137,25 @@ def test_a_synopsis_that_is_not_the_published_one_fails_the_verification(sqlite_
     assert sqlite_api.analyst("GET", f"/v1/releases/{second}/count").status_code == 200
 
 
-def test_a_synopsis_of_another_epsilon_than_its_charge_fails_the_verification(sqlite_api: Api) -> None:
+@pytest.mark.parametrize("change", [{"epsilon": Epsilon.parse("4")}, {"unit": Unit("patient", 3)}])
+def test_a_synopsis_of_other_terms_than_its_charge_fails_the_verification(
+    sqlite_api: Api, change: dict[str, Any]
+) -> None:
     """Also where its publish was written anew, digest and hash fitting: the header is compared with the charge."""
     sqlite_api.register()
     release = sqlite_api.published(epsilon="0.01")
     service = sqlite_api.service
     (row,) = rows(sqlite_api, "synopses")
-    body = other_bytes(row["body"], epsilon=Epsilon.parse("4"))
+    body = other_bytes(row["body"], **change)
     publish = list(entries_until(service, service.replay.head))[-1]
     forged = replace(publish, detail={"digest": Synopsis.from_bytes(zlib.decompress(body)).digest}).sealed()
     tampered(sqlite_api, "UPDATE synopses SET body = :body", body=body)
     detail = canonical_json(forged.detail).decode()
-    change = "UPDATE ledger SET detail = :detail, hash = :hash WHERE seq = :seq"
-    assert tampered(sqlite_api, change, detail=detail, hash=forged.hash, seq=publish.seq) == 1
+    rewritten = "UPDATE ledger SET detail = :detail, hash = :hash WHERE seq = :seq"
+    assert tampered(sqlite_api, rewritten, detail=detail, hash=forged.hash, seq=publish.seq) == 1
     found = verify_all(service)
     assert (found.first_bad, publish.release) == (publish.seq, release)
-    assert "another release, dataset, epsilon or domain" in str(found.reason)
+    assert "another release, dataset, epsilon, domain or unit" in str(found.reason)
 
 
 # --- the chain is walked at start
