@@ -178,6 +178,7 @@ def parquet_long_texts() -> None:
         pa.table({"x": texts, "person": texts}),
         use_dictionary=False,
         compression="zstd",
+        write_statistics=False,
         write_batch_size=1,
         data_page_size=1,
     )
