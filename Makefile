@@ -14,7 +14,7 @@ INSTALL := install --quiet --disable-pip-version-check
 NEEDS_PYTHON := @$(PYTHON) -c 'import sys; sys.exit("rugnik needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test quick browser pictures check format bench docs lock clean
+.PHONY: help demo serve test quick torture browser pictures check format bench docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -56,6 +56,11 @@ QUICK := $(addprefix tests/core/,domain ledger test_budget.py test_canonical.py 
 quick: $(READY) ## the tests that need no server and no patience: under a minute, with their coverage
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile=quick \
 	  --cov=core --cov=app --cov=rugnik --cov-report=term:skip-covered $(QUICK)
+
+# The privacy property of the readers on 50,000 random neighbours in place of 2,000: half an hour or more.
+torture: $(READY) ## 50,000 pairs of neighbouring uploads through every reader
+	TORTURE=25 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --timeout=0 \
+	  tests/app/ingest/test_mixed_neighbours.py
 
 # The pages are tested in Debian's Chromium; where it is missing and this may be changed, it is installed.
 browser:

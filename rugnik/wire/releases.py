@@ -57,7 +57,10 @@ class Release(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest(Reply):
-    """What became of the rows: exact, for the curator, in this reply and nowhere else."""
+    """What became of the rows: exact, for the curator, in this reply and nowhere else.
+
+    `rows_over_limit` are left out because their person has more rows than the dataset counts of a person.
+    """
 
     rows_read: int
     rows_dropped: int
