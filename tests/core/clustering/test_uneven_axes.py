@@ -63,6 +63,14 @@ def test_intervals_on_mixed_axes_cover_the_means_of_their_rows() -> None:
     assert np.mean(held) >= LEVEL
 
 
+@pytest.mark.parametrize("method", [Method.PROJECTED, Method.LLOYD])
+def test_without_noise_an_interval_is_the_mean_of_its_region(method: Method) -> None:
+    """On axes of 13, 24 and 7 cells: the slabs of a region are those of its own axis."""
+    for cluster in find_clusters(mixed_synopsis(groups(2000, 1)), 3, level=LEVEL, seed=0, method=method).clusters:
+        for centre, interval in zip(cluster.centre, cluster.region, strict=True):
+            assert (interval.low, interval.high) == pytest.approx((centre, centre), abs=0.01)
+
+
 def brute_force(points: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """The least weighted sum of squares over all ways to divide the points in two."""
     best = np.inf
@@ -179,8 +187,8 @@ def test_parts_of_unequal_cells_lie_in_their_cells(grid: Grid) -> None:
 def narrow_groups(seed: int = 0) -> tuple[Synopsis, NDArray[np.float64]]:
     """Two groups narrower than most cells of an uneven grid of four axes, and their centres in unit coordinates."""
     rng = np.random.default_rng(seed)
-    middles = np.array([[2.6, 40.0, 5.0, 71.0], [7.1, 63.0, 2.0, 22.0]])
-    values = np.repeat(middles, 20_000, axis=0) + rng.normal(0, [0.35, 4.0, 0.7, 6.0], (40_000, 4))
+    middles = np.array([[2.6, 40.0, 5.3, 71.0], [7.1, 63.0, 2.3, 22.0]])
+    values = np.repeat(middles, 20_000, axis=0) + rng.normal(0, [0.35, 4.0, 0.2, 6.0], (40_000, 4))
     values = np.clip(values, [0, 0, 0, 0], [10, 99, 6, 99])
     values[:, 1:] = np.round(values[:, 1:])
     declared = (Number("a", 0, 10), Integer("b", 0, 99), Integer("c", 0, 6), Integer("d", 0, 99))
