@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.cells import DenseCells
+from core.cells import DenseCells, ThresholdedCells
 from core.clustering.centres_within_cells import within_cells
 from core.clustering.fine_grid import FineGrid
 from core.clustering.methods import MOST_POINTS, Method, block_numbers, choose, labels_of
@@ -211,6 +211,20 @@ def test_what_spills_into_unequal_cells_tells_where_a_cluster_lies(threshold: in
     before, after = np.abs(start - middles), np.abs(moved - middles)
     assert after[:, [0, 1, 3]].mean() < 0.6 * before[:, [0, 1, 3]].mean()
     assert after[:, 2].max() < 0.01
+
+
+def test_listed_cells_that_differ_in_their_categories_alone_are_summed() -> None:
+    """Ten rows of each listed cell have another category: centres within cells stay where they were."""
+    exact, middles = narrow_groups()
+    plain = replace(exact, cells=DenseCells(exact.grid, exact.counts).reaching(20))
+    domain = Domain((*exact.domain.attributes, Category("sex", ("f", "m"))))
+    grid = domain.grid([*exact.grid.shape, 2])
+    numbers = np.stack([2 * plain.cells.numbers_at(np.arange(len(plain.counts))) + sex for sex in (0, 1)], axis=1)
+    counts = np.stack([plain.counts - 10, np.full_like(plain.counts, 10)], axis=1)
+    divided = replace(plain, domain=domain, cells=ThresholdedCells(grid, numbers.ravel(), counts.ravel(), 10))
+    first, second = (within_cells(each, middles, labels_of(each.cells.centres(), middles)) for each in (plain, divided))
+    assert (first != middles).any()
+    np.testing.assert_allclose(first, second, atol=1e-4)
 
 
 def test_very_many_cells_of_uneven_axes_are_taken_in_blocks() -> None:
