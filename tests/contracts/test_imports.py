@@ -209,7 +209,7 @@ def violations(root: Path, package: str) -> list[str]:
 
 def global_state(root: Path) -> list[str]:
     """Uses, in core, of numpy's global generator, of files, and of imports that hide from this test."""
-    found = []
+    uses = []
     for file in sorted(root.joinpath("core").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             used = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
@@ -217,8 +217,8 @@ def global_state(root: Path) -> list[str]:
             # numpy.random.Generator is the type of a generator that was handed in, PCG64 the algorithm of a seeded one.
             from_numpy = owner in {"np.random", "numpy.random"} and name not in {"Generator", "PCG64"}
             if from_numpy or used in {"open", "input", "print", "exec", "eval", "__import__"}:
-                found.append(f"{file.name}:{node.lineno} uses {used}")  # type: ignore[attr-defined]
-    return found
+                uses.append(f"{file.name}:{node.lineno} uses {used}")  # type: ignore[attr-defined]
+    return uses
 
 
 def transactions_at_the_edge(root: Path) -> list[str]:
@@ -311,9 +311,9 @@ def test_the_arrows_of_core_are_seen() -> None:
 def test_a_wrong_import_in_core_is_found(path: str, source: str, tmp_path: Path) -> None:
     """Each of these, among honest imports, is reported with its module and line."""
     write(tmp_path, path, f"import math\nfrom core.domain.grid import Grid\n{source}\n")
-    found = violations(tmp_path, "core")
-    assert len(found) == 1
-    assert "imports" in found[0]
+    reported = violations(tmp_path, "core")
+    assert len(reported) == 1
+    assert "imports" in reported[0]
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def tampered(api: Api, statement: str, **values: Any) -> int:
 
 
 def outcome(api: Api) -> dict[str, Any]:
-    found: dict[str, Any] = api.auditor("GET", "/v1/ledger/verify").json()
-    return found
+    verification: dict[str, Any] = api.auditor("GET", "/v1/ledger/verify").json()
+    return verification
 
 
 def publish_seq(api: Api, release: str) -> int:
@@ -122,11 +122,11 @@ def test_a_synopsis_that_is_not_the_published_one_fails_the_verification(sqlite_
         tampered(
             sqlite_api, "UPDATE synopses SET body = :body WHERE release = :release", body=put[damage], release=first
         )
-    found = outcome(sqlite_api)
-    assert (found["valid"], found["first_bad"]) == (False, publish_seq(sqlite_api, first))
-    assert first in found["reason"]
+    verification = outcome(sqlite_api)
+    assert (verification["valid"], verification["first_bad"]) == (False, publish_seq(sqlite_api, first))
+    assert first in verification["reason"]
     on_record = sqlite_api.auditor("POST", "/v1/ledger/verifications").text.splitlines()[-1]
-    assert json.loads(on_record)["first_bad"] == found["first_bad"]
+    assert json.loads(on_record)["first_bad"] == verification["first_bad"]
     ready = sqlite_api.call(None, "GET", "/readyz")
     assert (ready.status_code, first in ready.json()["detail"]) == (503, True)
     sqlite_api.forget_answers()
@@ -149,9 +149,9 @@ def test_a_synopsis_of_another_epsilon_than_its_charge_fails_the_verification(sq
     detail = canonical_json(forged.detail).decode()
     change = "UPDATE ledger SET detail = :detail, hash = :hash WHERE seq = :seq"
     assert tampered(sqlite_api, change, detail=detail, hash=forged.hash, seq=publish.seq) == 1
-    found = verify_all(service)
-    assert (found.first_bad, publish.release) == (publish.seq, release)
-    assert "another release, dataset, epsilon or domain" in str(found.reason)
+    verification = verify_all(service)
+    assert (verification.first_bad, publish.release) == (publish.seq, release)
+    assert "another release, dataset, epsilon or domain" in str(verification.reason)
 
 
 # --- the chain is walked at start
