@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,8 @@ def within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-def arrows_of(source: str, module: str, *, is_package: bool = False) -> Iterator[Arrow]:
+@cache  # many tests look at the same files
+def arrows_of(source: str, module: str, *, is_package: bool = False) -> tuple[Arrow, ...]:
     """The imports of one file. `from a import b` points at a.b, whether b is a module or a name in a."""
     tree = ast.parse(source)
     lazy = {
@@ -86,9 +88,11 @@ def arrows_of(source: str, module: str, *, is_package: bool = False) -> Iterator
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or is_type_checking(node)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
-        for target in targets_of(node, module, is_package=is_package):
-            yield Arrow(module, target, node.lineno, node in lazy)  # type: ignore[attr-defined]
+    return tuple(
+        Arrow(module, target, node.lineno, node in lazy)  # type: ignore[attr-defined]
+        for node in ast.walk(tree)
+        for target in targets_of(node, module, is_package=is_package)
+    )
 
 
 def is_type_checking(node: ast.AST) -> bool:
