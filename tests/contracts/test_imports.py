@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,8 @@ def within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-def arrows_of(source: str, module: str, *, is_package: bool = False) -> Iterator[Arrow]:
+@cache  # many tests look at the same files
+def arrows_of(source: str, module: str, *, is_package: bool = False) -> tuple[Arrow, ...]:
     """The imports of one file. `from a import b` points at a.b, whether b is a module or a name in a."""
     tree = ast.parse(source)
     lazy = {
@@ -87,9 +89,11 @@ def arrows_of(source: str, module: str, *, is_package: bool = False) -> Iterator
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or is_type_checking(node)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
-        for target in targets_of(node, module, is_package=is_package):
-            yield Arrow(module, target, node.lineno, node in lazy)  # type: ignore[attr-defined]
+    return tuple(
+        Arrow(module, target, node.lineno, node in lazy)  # type: ignore[attr-defined]
+        for node in ast.walk(tree)
+        for target in targets_of(node, module, is_package=is_package)
+    )
 
 
 def is_type_checking(node: ast.AST) -> bool:
@@ -213,7 +217,7 @@ def violations(root: Path, package: str) -> list[str]:
 
 def global_state(root: Path) -> list[str]:
     """Uses, in core, of numpy's global generator, of files, and of imports that hide from this test."""
-    found = []
+    uses = []
     for file in sorted(root.joinpath("core").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             used = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
@@ -221,8 +225,8 @@ def global_state(root: Path) -> list[str]:
             # numpy.random.Generator is the type of a generator that was handed in, PCG64 the algorithm of a seeded one.
             from_numpy = owner in {"np.random", "numpy.random"} and name not in {"Generator", "PCG64"}
             if from_numpy or used in {"open", "input", "print", "exec", "eval", "__import__"}:
-                found.append(f"{file.name}:{node.lineno} uses {used}")  # type: ignore[attr-defined]
-    return found
+                uses.append(f"{file.name}:{node.lineno} uses {used}")  # type: ignore[attr-defined]
+    return uses
 
 
 def transactions_at_the_edge(root: Path) -> list[str]:
@@ -315,9 +319,9 @@ def test_the_arrows_of_core_are_seen() -> None:
 def test_a_wrong_import_in_core_is_found(path: str, source: str, tmp_path: Path) -> None:
     """Each of these, among honest imports, is reported with its module and line."""
     write(tmp_path, path, f"import math\nfrom core.domain.grid import Grid\n{source}\n")
-    found = violations(tmp_path, "core")
-    assert len(found) == 1
-    assert "imports" in found[0]
+    reported = violations(tmp_path, "core")
+    assert len(reported) == 1
+    assert "imports" in reported[0]
 
 
 def test_no_clock_is_read_in_core() -> None:

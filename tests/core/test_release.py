@@ -222,11 +222,11 @@ def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
     rows = np.repeat(np.array([[0.005] * 8, [0.995] * 8, [0.505] * 8]), [6, 7, 20], axis=0)
     counts = OccupiedCounts(plan.grid)
     counts.add(take_rows(rows, domain, OutOfRange.CLIP).records)
-    found = publish(counts, plan, domain=domain)
-    assert found.threshold == 7
-    assert isinstance(found.cells, ThresholdedCells)
-    assert found.grid.places(found.cells.numbers).tolist() == [[50] * 8, [99] * 8]
-    assert found.counts.tolist() == [20, 7]
+    synopsis = publish(counts, plan, domain=domain)
+    assert synopsis.threshold == 7
+    assert isinstance(synopsis.cells, ThresholdedCells)
+    assert synopsis.grid.places(synopsis.cells.numbers).tolist() == [[50] * 8, [99] * 8]
+    assert synopsis.counts.tolist() == [20, 7]
 
 
 def test_with_hardly_any_noise_every_cell_that_holds_a_row_is_listed() -> None:
@@ -236,9 +236,9 @@ def test_with_hardly_any_noise_every_cell_that_holds_a_row_is_listed() -> None:
     domain = Domain(tuple(Number(f"x{i}", 0, 1) for i in range(5)))
     counts = OccupiedCounts(plan.grid)
     counts.add(take_rows(np.random.default_rng(0).uniform(size=(20_000, 5)), domain, OutOfRange.CLIP).records)
-    found = publish(counts, plan, domain=domain)
-    assert found.threshold == 1
-    assert found.counts.sum() == 20_000
+    synopsis = publish(counts, plan, domain=domain)
+    assert synopsis.threshold == 1
+    assert synopsis.counts.sum() == 20_000
 
 
 def test_counts_of_the_wrong_kind_are_refused() -> None:

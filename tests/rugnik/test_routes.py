@@ -16,6 +16,7 @@ from rugnik import Client, errors
 from rugnik.wire import Verification
 from tests.support.service.api import ROWS
 from tests.support.service.live import Live, opened_live
+from tests.support.service.questions import EXAMPLES
 from tests.support.service.routes import operations
 
 BOUNDS = {"age": (0.0, 100.0), "income": (0.0, 1000.0)}
@@ -107,6 +108,16 @@ def ask(client: Client, release: str, folder: Path) -> None:
     assert not list(folder.glob("*.part"))
 
 
+def ask_by_type(client: Client, release: str) -> None:
+    """Every example question through `ask` and `ask_with_body`, which need no method of the question's own."""
+    for example in EXAMPLES:
+        if example.body is None:
+            answer = client.ask(release, example.answer, **example.parameters)
+        else:
+            answer = client.ask_with_body(release, example.answer, example.body)
+        assert (type(answer), answer.release) == (example.answer, release)
+
+
 def audit(client: Client) -> None:
     """The ledger, in every way to read it."""
     head, verified = client.ledger_head(), client.verify_ledger()
@@ -152,6 +163,7 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
     ):
         release = curate(curator, admin)
         ask(analyst, release, tmp_path)
+        ask_by_type(analyst, release)
         audit(auditor)
         audit_on_record(auditor)
         administer(admin, live)
