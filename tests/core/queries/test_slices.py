@@ -154,7 +154,7 @@ def test_the_numeric_part_sums_over_categories_and_leaves_missing_values_out() -
     counts = table.synopsis.counts.reshape(5, 5, 6, 3)
     assert part.domain.names == ("age", "height")
     assert part.counts.reshape(4, 3).tolist() == counts[:, :4].sum(axis=(0, 2)).tolist()
-    assert part.law.variance == pytest.approx(30 * table.synopsis.law.variance)
+    assert part.law == table.synopsis.law.summed(30)
     assert part.grid.centres().shape == (12, 2)
     assert (part.size_law, part.size_declared) == (None, False)
     listed = numeric_part(table.thresholded())
@@ -220,6 +220,23 @@ def test_bounds_of_a_thresholded_slice_hold(declared: bool) -> None:
             assert part.whole_size.cells == grid.cell_count - part.grid.cell_count
             assert ListedCells(part).most_rows(0.05) < ListedCells(release).most_rows(0.05)
     assert hits.min() >= least_hits(draws)
+
+
+def test_what_lies_outside_a_thresholded_slice_bounds_what_lies_inside() -> None:
+    """The bought size less what the other cells are certain to hold, of a slice and of a slice of it."""
+    domain = Domain((Number("x", 0, 1), Number("y", 0, 1), Category("c", ("a", "b"))))
+    grid = domain.grid([64, 64, 1])
+    cells = ThresholdedCells(grid, np.array([100, 2001]), np.array([2000, 500]), 6)
+    size = {"size": 2500, "size_declared": False, "epsilon": Epsilon.parse("1"), "size_epsilon": Epsilon.parse("0.1")}
+    release = replace(world(0).synopsis, domain=domain, cells=cells, **size)
+    part = slice_of(release, (Chosen("c", ("b",)),))
+    assert part.counts.tolist() == [500]
+    assert 500 <= ListedCells(part).most_rows(0.05) < 1000
+    assert 2500 <= ListedCells(release).most_rows(0.05) < 2700
+    inner = slice_of(part, (Range("x", 0, 0.5),))
+    assert ListedCells(inner).most_rows(0.05) < 1000
+    assert inner.whole_size is not None
+    assert inner.whole_size.cells == grid.cell_count - inner.grid.cell_count
 
 
 @pytest.mark.parametrize("seed", range(6))
