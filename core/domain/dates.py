@@ -222,11 +222,9 @@ class Datetime(WholeValues):
         return micro / self.steps_per_unit
 
     def shown(self, value: float, *, up: bool | None = None) -> str:
-        """The moment in the attribute's zone, to the second; edges of cells may fall between seconds."""
-        micro = round(value * self.steps_per_unit)
-        if up is not None or micro % self.steps_per_unit:
-            micro = _rounded(micro / 1000, up) * 1000
-        return _written(_moment(micro, self.zone))
+        """The moment in the attribute's zone, to the millisecond."""
+        milliseconds = _rounded(round(value * self.steps_per_unit) / 1000, up)
+        return _written(_moment(milliseconds * 1000, self.zone))
 
     def why_empty(self, lower: float, upper: float) -> str | None:
         """Why no moment lies in [lower, upper); None where one does."""
@@ -277,7 +275,8 @@ def _moment(micro: int, zone: timezone) -> datetime:
 
 
 def _written(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
+    fraction = "microseconds" if moment.microsecond % 1000 else "milliseconds"
+    return moment.isoformat(timespec=fraction if moment.microsecond else "seconds").replace("+00:00", "Z")
 
 
 def _rounded(value: float, up: bool | None) -> int:

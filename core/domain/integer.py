@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor, inf
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 from core.arrays import Floats
 from core.domain.attribute import Missing, missing_of, refused_end, require_fields, require_name
 from core.domain.axis import Axis
+from core.domain.number import NUMBER
 from core.domain.whole import WholeValues
 from core.errors import InvalidDomain
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 # Columns arrive as doubles. Up to here a double tells every whole number from its neighbours, with room for a bound.
 MAX_INTEGER = 2**52
 
@@ -73,10 +72,11 @@ class Integer(WholeValues):
         return low, high
 
     def value_of(self, text: str) -> float:
-        """A whole number."""
-        if not _WHOLE.fullmatch(text):
+        """A whole number; 6.0 serves for 6."""
+        value = float(text) if NUMBER.fullmatch(text) else inf
+        if not value.is_integer():
             raise refused_end(self, f"{self.name}:6..10 with whole numbers, both of them included")
-        return float(int(text))
+        return value
 
     def shown(self, value: float, *, up: bool | None = None) -> float:  # noqa: ARG002 - nothing is rounded
         """A mean of whole numbers need not be whole, so it stays as it is."""
