@@ -145,6 +145,18 @@ class Ordered(Attribute):
         return values
 
     @abstractmethod
+    def reach(self, axis: Axis) -> float:
+        """How far a value lies from the centre of its cell at most, in its own unit."""
+
+    @abstractmethod
+    def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
+        """The least and the greatest value of the cells from `first` to `last`, in its own unit."""
+
+    @abstractmethod
+    def value_within(self, axis: Axis, cell: int, share: float) -> float:
+        """The least value that has this share of the values of a cell at or below it."""
+
+    @abstractmethod
     def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
         """A value in each of these cells, from uniform numbers in [0, 1): float64, int64 or datetime64."""
 

@@ -82,6 +82,20 @@ class Number(Ordered):
         """The edges of its cells; both bounds are exact."""
         return np.linspace(self.lower, self.upper, axis.value_cells + 1)
 
+    def reach(self, axis: Axis) -> float:
+        """Half the width of a cell."""
+        return self.width / axis.value_cells / 2
+
+    def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
+        """The outermost edges."""
+        edges = self.edges(axis)
+        return float(edges[first]), float(edges[last + 1])
+
+    def value_within(self, axis: Axis, cell: int, share: float) -> float:
+        """On the way from one edge to the next."""
+        edges = self.edges(axis)
+        return float(edges[cell] + np.clip(share, 0.0, 1.0) * (edges[cell + 1] - edges[cell]))
+
     def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
         """Fixed point. A value that is not finite is missing."""
         present = np.isfinite(column)

@@ -6,6 +6,7 @@ possible (`core.domain.axis.RunAxis`), so no value lies on an edge and nothing r
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from core.arrays import Floats
 from core.domain.attribute import MISSING, Encoded, Ordered
 from core.domain.axis import Axis, RunAxis
 from core.domain.number import finish
+
+_ROUNDING = 1e-9  # of a value: what a share may miss a whole number of values by
 
 
 class WholeValues(Ordered):
@@ -76,6 +79,24 @@ class WholeValues(Ordered):
         starts = np.array([self.first + start for start in axis.starts], dtype=np.float64)
         return (starts + self.edge_offset) / self.steps_per_unit
 
+    def reach(self, axis: Axis) -> float:
+        """From the first or the last value of the longest run to its centre: nothing for runs of a single value."""
+        half = float(np.diff(_starts(axis)).max()) / 2
+        return max(half + self.edge_offset, half - 1 - self.edge_offset) / self.steps_per_unit
+
+    def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
+        """The first value of the first run and the last value of the last one."""
+        starts = _starts(axis)
+        least, greatest = self.first + starts[first], self.first + starts[last + 1] - 1
+        return int(least) / self.steps_per_unit, int(greatest) / self.steps_per_unit
+
+    def value_within(self, axis: Axis, cell: int, share: float) -> float:
+        """One of the values of the run."""
+        starts = _starts(axis)
+        run = int(starts[cell + 1] - starts[cell])
+        number = min(max(ceil(share * run - _ROUNDING), 1), run) - 1
+        return (self.first + int(starts[cell]) + number) / self.steps_per_unit
+
     def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
         """The number of each value."""
         is_missing = self._is_missing(column)
@@ -100,8 +121,13 @@ class WholeValues(Ordered):
 
     def numbers_in(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[np.int64]:
         """A value in each of these cells, in steps: each value of a cell is equally likely."""
-        assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
-        starts = np.array(axis.starts, dtype=np.int64)
+        starts = _starts(axis)
         lengths = np.diff(starts)[places]
         inside = np.minimum((uniform * lengths).astype(np.int64), lengths - 1)
-        return self.first + starts[places] + inside
+        numbers: NDArray[np.int64] = self.first + starts[places] + inside
+        return numbers
+
+
+def _starts(axis: Axis) -> NDArray[np.int64]:
+    assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
+    return np.array(axis.starts, dtype=np.int64)

@@ -86,12 +86,12 @@ class Edges:
     @property
     def runs(self) -> int:
         """The number of runs that there is room for."""
-        return self.low.shape[1]
+        return int(self.low.shape[1])
 
     @property
     def axes(self) -> int:
         """The number of axes."""
-        return self.low.shape[2]
+        return int(self.low.shape[2])
 
     def part(self, rows: slice) -> Edges:
         """Some of the boxes."""

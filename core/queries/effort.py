@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from core.clustering.kmeans import steps_allowed
 from core.clustering.methods import LLOYD_STARTS, MOST_POINTS, Method, choose
 from core.clustering.posterior import effort as sampler_effort
+from core.noisy_histogram import NoisyHistogram
 from core.queries.clusters import require_k
 from core.synopsis import Synopsis
 
@@ -31,17 +32,17 @@ class Effort:
     advice: str
 
 
-def effort_of_cells(synopsis: Synopsis, passes: int = 1) -> Effort:
+def effort_of_cells(synopsis: NoisyHistogram, passes: int = 1) -> Effort:
     """Questions that go over all counts, so many times."""
     return Effort(_PASS * len(synopsis.counts) * passes, "Ask for fewer values at once.")
 
 
-def effort_of_moments(synopsis: Synopsis) -> Effort:
+def effort_of_moments(synopsis: NoisyHistogram) -> Effort:
     """Some passes for each attribute and each pair of attributes."""
     return effort_of_cells(synopsis, 4 + synopsis.grid.dimensions**2)
 
 
-def effort_of_boxes(synopsis: Synopsis, boxes: int) -> Effort:
+def effort_of_boxes(synopsis: NoisyHistogram, boxes: int) -> Effort:
     """Range counts: from a table of sums, or, of a thresholded synopsis, from all listed cells."""
     visited = synopsis.cells.visited_by_a_box
     seconds = boxes * (_BOX + _BOX_AND_CELL * synopsis.grid.dimensions * visited)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.arrays import Floats
+from core.domain.attribute import Ordered
+from core.errors import InvalidQuery
 from core.intervals.levels import Interval
-from core.synopsis import Synopsis
+from core.noisy_histogram import NoisyHistogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class AttributeMoments:
-    """Mean and variance of one attribute; the grid moves mean and standard deviation by `discretisation` at most."""
+    """Mean and variance of an ordered attribute, over the rows that have a value of it.
+
+    The grid moves mean and standard deviation by `discretisation` at most.
+    """
 
     name: str
     mean: Estimate
@@ -29,7 +34,7 @@ class AttributeMoments:
 
 @dataclass(frozen=True, slots=True)
 class PairMoments:
-    """Covariance and correlation of two attributes."""
+    """Covariance and correlation of two ordered attributes, over the rows that have a value of both."""
 
     names: tuple[str, str]
     covariance: Estimate
@@ -38,7 +43,10 @@ class PairMoments:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """All of them. Each interval holds by itself with probability `level`, not all of them together."""
+    """All of them, for ordered attributes; the size counts every row.
+
+    Each interval holds by itself with probability `level`, not all of them together.
+    """
 
     level: float
     size: Estimate
@@ -46,12 +54,20 @@ class Moments:
     pairs: tuple[PairMoments, ...]
 
 
-def axis_centres(synopsis: Synopsis, x: int) -> Floats:
-    """The cell centres of one attribute in its own units."""
-    edges = synopsis.domain.attributes[x].edges(synopsis.grid.axes[x])
+def ordered_attribute(synopsis: NoisyHistogram, x: int) -> Ordered:
+    """The attribute of an axis that has edges."""
+    attribute = synopsis.domain.attributes[x]
+    if not isinstance(attribute, Ordered):
+        raise InvalidQuery(f"{attribute.name} is a category: its values have no order and no distances.")
+    return attribute
+
+
+def axis_centres(synopsis: NoisyHistogram, x: int) -> Floats:
+    """The centres of the value cells of one ordered attribute in its own unit."""
+    edges = ordered_attribute(synopsis, x).edges(synopsis.grid.axes[x])
     return (edges[1:] + edges[:-1]) / 2
 
 
-def half_cell(synopsis: Synopsis, x: int) -> float:
-    """Half the width of a cell of one attribute in its own units: how far a row lies from its cell's centre at most."""
-    return synopsis.domain.attributes[x].width / synopsis.grid.axes[x].cells / 2
+def half_cell(synopsis: NoisyHistogram, x: int) -> float:
+    """How far a row lies from its cell's centre at most, in the attribute's own unit: of numbers, half a cell."""
+    return ordered_attribute(synopsis, x).reach(synopsis.grid.axes[x])

@@ -8,6 +8,8 @@ of two attributes do not rise along edges: the listed cells give their value, an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
 from math import sqrt
 
 import numpy as np
@@ -15,22 +17,36 @@ import numpy as np
 from core.arrays import Floats
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
-from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, half_cell
+from core.queries.estimates import (
+    AttributeMoments,
+    Estimate,
+    Moments,
+    PairMoments,
+    axis_centres,
+    half_cell,
+    ordered_attribute,
+)
+from core.queries.slices import with_values
 
 
 def listed_moments(listed: ListedCells, level: float) -> Moments:
     """The moments of every attribute and pair of attributes."""
     alpha = alpha_of(level)
     size = _holding(listed.rows(), level, listed.fewest_rows(alpha / 2), listed.most_rows(alpha / 2))
-    attributes = tuple(_attribute(listed, x, level) for x in range(listed.synopsis.domain.dimensions))
-    pairs = tuple(
-        _pair(listed, attributes, (x, y), level) for x in range(len(attributes)) for y in range(x + 1, len(attributes))
-    )
-    return Moments(level=level, size=size, attributes=attributes, pairs=pairs)
+    ordered = listed.synopsis.domain.ordered_axes
+    attributes = {x: _attribute(_with_values(listed, x), x, level) for x in ordered}
+    pairs = tuple(_pair(listed, attributes, axes, level) for axes in combinations(ordered, 2))
+    return Moments(level=level, size=size, attributes=tuple(attributes.values()), pairs=pairs)
+
+
+def _with_values(listed: ListedCells, *axes: int) -> ListedCells:
+    """The listed cells whose rows have a value of these attributes."""
+    part = with_values(listed.synopsis, [listed.synopsis.domain.names[x] for x in axes])
+    return listed if part is listed.synopsis else ListedCells(part)
 
 
 def _attribute(listed: ListedCells, x: int, level: float) -> AttributeMoments:
-    attribute, alpha = listed.synopsis.domain.attributes[x], alpha_of(level)
+    attribute, alpha = ordered_attribute(listed.synopsis, x), alpha_of(level)
     centres, ends = axis_centres(listed.synopsis, x), (attribute.start, attribute.stop)
     mean = _listed_mean(listed, x, centres, ends)
     middle = mean if mean is not None else float(np.mean(centres))
@@ -85,13 +101,16 @@ def _bounds(
 
 
 def _pair(
-    listed: ListedCells, attributes: tuple[AttributeMoments, ...], axes: tuple[int, int], level: float
+    listed: ListedCells, attributes: Mapping[int, AttributeMoments], axes: tuple[int, int], level: float
 ) -> PairMoments:
+    part = _with_values(listed, *axes)
+    if part is not listed:  # means and variances of the rows that have both values
+        attributes = {x: _attribute(part, x, level) for x in axes}
     first, second = (attributes[x] for x in axes)
-    widths = [listed.synopsis.domain.attributes[x].width for x in axes]
+    widths = [ordered_attribute(listed.synopsis, x).width for x in axes]
     most = float(widths[0] * widths[1] / 4)
     names = (first.name, second.name)
-    covariance = Estimate(_covariance(listed, (first, second), axes), Interval(level, -most, most))
+    covariance = Estimate(_covariance(part, (first, second), axes), Interval(level, -most, most))
     scale = sqrt((first.variance.value or 0.0) * (second.variance.value or 0.0))
     has_value = covariance.value is not None and scale > 0.0
     value = float(np.clip((covariance.value or 0.0) / scale, -1.0, 1.0)) if has_value else None

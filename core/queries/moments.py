@@ -1,7 +1,9 @@
 """Size, means, variances, covariances and correlations of the gridded rows, each a ratio of noisy sums.
 
-Rows count at the centre of their cell. What that adds is bounded apart: a mean moves by at most half a cell's width,
-and so does a standard deviation, since the distance between a row and its cell's centre is at most that.
+Rows count at the centre of their cell. What that adds is bounded apart: a mean moves by at most half the width of the
+widest cell, and so does a standard deviation, since the distance between a row and its cell's centre is at most that.
+(Of whole numbers and dates, half of what lies between the first and the last value of a cell.) Only rows with a value
+of an attribute count for its moments, and rows with a value of both for a pair; the size counts all rows.
 
 *Variances and covariances.* Let mu be the true mean. The variance is the mean of (x - mu)^2, and for given mu that is a
 ratio of noisy sums with fixed weights, which `ratio_intervals` covers. Nobody knows mu, but its own interval holds it
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import sqrt
 from typing import assert_never
 
@@ -31,12 +34,21 @@ from core.arrays import Floats
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
-from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, axis_centres, half_cell
+from core.noisy_histogram import NoisyHistogram
+from core.queries.estimates import (
+    AttributeMoments,
+    Estimate,
+    Moments,
+    PairMoments,
+    axis_centres,
+    half_cell,
+    ordered_attribute,
+)
 from core.queries.listed_moments import listed_moments
 from core.queries.marginal import raw_marginal
 from core.queries.size import noisy_size, size_interval
+from core.queries.slices import with_values
 from core.queries.tables import SummedArea, range_table
-from core.synopsis import Synopsis
 
 # Shares of alpha: of each mean that squares or products are taken about, of a variance or covariance by itself, and of
 # each of the three behind a correlation. 0.05 + 0.95 = 2 x 0.05 + 0.9 = 2 x 0.05 + 3 x 0.3 = 1.
@@ -48,14 +60,15 @@ class _Attribute:
     """One attribute: its cell centres, the interval of its mean at its share of alpha, and of its variance at two."""
 
     moments: AttributeMoments
+    axis: int
     centres: Floats
     middle: float
     means: Ends
     variance: Ends
 
 
-def moments(synopsis: Synopsis, *, level: float) -> Moments:
-    """The moments of every attribute and pair of attributes. Each interval holds by itself at the level."""
+def moments(synopsis: NoisyHistogram, *, level: float) -> Moments:
+    """The moments of every ordered attribute and pair of them. Each interval holds by itself at the level."""
     match range_table(synopsis):
         case SummedArea():
             return _dense_moments(synopsis, level)
@@ -65,26 +78,23 @@ def moments(synopsis: Synopsis, *, level: float) -> Moments:
             assert_never(table)
 
 
-def _dense_moments(synopsis: Synopsis, level: float) -> Moments:
-    alpha, dimensions = alpha_of(level), synopsis.domain.dimensions
+def _dense_moments(synopsis: NoisyHistogram, level: float) -> Moments:
+    alpha, ordered = alpha_of(level), synopsis.domain.ordered_axes
     size = Estimate(noisy_size(synopsis).rows, size_interval(synopsis, level, alpha=alpha))
-    attributes = [_attribute(synopsis, x, level, alpha) for x in range(dimensions)]
-    pairs = tuple(
-        _pair(synopsis, (attributes[x], attributes[y]), level, alpha)
-        for x in range(dimensions)
-        for y in range(x + 1, dimensions)
-    )
-    singles = tuple(attribute.moments for attribute in attributes)
+    attributes = {x: _attribute(synopsis, x, level, alpha) for x in ordered}
+    pairs = tuple(_pair(synopsis, (attributes[x], attributes[y]), level, alpha) for x, y in combinations(ordered, 2))
+    singles = tuple(attribute.moments for attribute in attributes.values())
     return Moments(level=level, size=size, attributes=singles, pairs=pairs)
 
 
-def _attribute(synopsis: Synopsis, x: int, level: float, alpha: float) -> _Attribute:
-    attribute = synopsis.domain.attributes[x]
+def _attribute(synopsis: NoisyHistogram, x: int, level: float, alpha: float) -> _Attribute:
+    attribute = ordered_attribute(synopsis, x)
     centres = axis_centres(synopsis, x)
-    counts = raw_marginal(synopsis, (attribute.name,)).astype(np.float64)
+    part = with_values(synopsis, (attribute.name,))
+    counts, summed = raw_marginal(part, (attribute.name,)).astype(np.float64), _summed(part, x)
 
     def ratio(weights: Floats, ends: Ends) -> Ratio:
-        return _ratio(synopsis, counts, weights, ends)
+        return _ratio(counts, summed, weights, ends)
 
     first = ratio(centres, (attribute.start, attribute.stop))
     (own,), (means,) = ratio_intervals(synopsis.law, [first], (alpha, _MEAN * alpha))
@@ -100,6 +110,7 @@ def _attribute(synopsis: Synopsis, x: int, level: float, alpha: float) -> _Attri
             variance=Estimate(_value(squares[0]), Interval(level, *alone)),
             discretisation=half_cell(synopsis, x),
         ),
+        axis=x,
         centres=centres,
         middle=middle,
         means=means,
@@ -107,16 +118,20 @@ def _attribute(synopsis: Synopsis, x: int, level: float, alpha: float) -> _Attri
     )
 
 
-def _pair(synopsis: Synopsis, pair: tuple[_Attribute, _Attribute], level: float, alpha: float) -> PairMoments:
+def _pair(synopsis: NoisyHistogram, pair: tuple[_Attribute, _Attribute], level: float, alpha: float) -> PairMoments:
+    names, axes = (pair[0].moments.name, pair[1].moments.name), (pair[0].axis, pair[1].axis)
+    part = with_values(synopsis, names)
+    if part is not synopsis:  # means and variances of the rows that have both values
+        pair = _attribute(part, axes[0], level, alpha), _attribute(part, axes[1], level, alpha)
     first, second = pair
-    names = (first.moments.name, second.moments.name)
-    counts = raw_marginal(synopsis, names).astype(np.float64)
-    widths = [synopsis.domain.attributes[synopsis.domain.names.index(name)].width for name in names]
+    counts, summed = raw_marginal(part, names).astype(np.float64), _summed(part, *axes)
+    widths = [ordered_attribute(synopsis, x).width for x in axes]
     most = float(widths[0] * widths[1] / 4)
     alphas = _COVARIANCE * alpha, _IN_CORRELATION * alpha
 
     def about(a: float, b: float) -> Ratio:
-        return _ratio(synopsis, counts, np.multiply.outer(first.centres - a, second.centres - b).ravel(), (-most, most))
+        weights = np.multiply.outer(first.centres - a, second.centres - b).ravel()
+        return _ratio(counts, summed, weights, (-most, most))
 
     def intervals(ratio: Ratio) -> list[Ends]:
         return [ends for (ends,) in ratio_intervals(synopsis.law, [ratio], alphas)]
@@ -152,9 +167,13 @@ def _divided(covariance: float, deviations: float) -> float:
     return covariance / deviations
 
 
-def _ratio(synopsis: Synopsis, counts: Floats, weights: Floats, ends: Ends) -> Ratio:
-    """sum of y a / sum of y over marginal counts."""
-    summed = synopsis.grid.cell_count // len(counts)
+def _summed(synopsis: NoisyHistogram, *axes: int) -> int:
+    """How many cells the counts over these axes are sums of."""
+    return synopsis.grid.cell_count // synopsis.grid.select(axes).cell_count
+
+
+def _ratio(counts: Floats, summed: int, weights: Floats, ends: Ends) -> Ratio:
+    """sum of y a / sum of y over marginal counts, each of so many cells."""
     return Ratio(counts, np.full(len(counts), float(summed)), weights, ends)
 
 

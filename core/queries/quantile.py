@@ -9,19 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
+from core.domain.attribute import Ordered
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
 from core.intervals.radius import radii
 from core.intervals.weighted_sums import STEPS, Rounding, Sums, by_steps
+from core.noisy_histogram import NoisyHistogram
+from core.queries.boxes import no_such_attribute
 from core.queries.denoise import nonnegative
+from core.queries.slices import with_values
 from core.queries.tables import SummedArea, range_table
-from core.synopsis import Synopsis
 
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """The value below which a share q of the rows lies; `cell` are the edges it lies between."""
+    """The value below which a share q of the rows lies, in the attribute's own unit; rows without a value count not.
+
+    `cell` are the edges that a number lies between; of the other kinds, the least and the greatest value of the cell.
+    """
 
     q: float
     value: float
@@ -29,34 +35,38 @@ class Quantile:
     cell: tuple[float, float]
 
 
-def quantile(synopsis: Synopsis, name: str, q: float, *, level: float) -> Quantile:
+def quantile(synopsis: NoisyHistogram, name: str, q: float, *, level: float) -> Quantile:
     """The q-quantile of an attribute.
 
     The value is read off the non-negative counts, rows spread evenly within a cell. The interval: at an edge e let
     D(e) = (1 - q) (rows below) - q (rows above). Without noise D <= 0 at the lower edge of the quantile's cell and
     D >= 0 at its upper edge. A cell stays in the interval unless the noisy D says otherwise by more than the radius of
-    its noise; each of the two tests errs with alpha / 2 at most. So it covers the noise and the cell's width.
+    its noise; each of the two tests errs with alpha / 2 at most. So it covers the noise and the cell's width. Of whole
+    numbers, dates and datetimes the value and the ends are values of the attribute: the least value with a share q of
+    the rows at or below it.
     """
     if name not in synopsis.domain.names:
-        raise InvalidQuery(
-            f"There is no attribute of that name in this release; it has: {', '.join(synopsis.domain.names)}."
-        )
+        raise InvalidQuery(no_such_attribute(synopsis.domain))
     if not 0.0 <= q <= 1.0:
         raise InvalidQuery("A quantile's q lies between 0 and 1.")
     x = synopsis.domain.names.index(name)
-    edges = synopsis.domain.attributes[x].edges(synopsis.grid.axes[x])
-    counts = synopsis.cells.marginal((x,))
-    low, high = _kept_cells(synopsis, x, counts, q, alpha_of(level))
-    value, cell = _value(nonnegative(counts), edges, q)
+    attribute = synopsis.domain.attributes[x]
+    if not isinstance(attribute, Ordered):
+        raise InvalidQuery(f"{name} is a category: its values have no order, so it has no quantiles.")
+    part = with_values(synopsis, (name,))
+    attribute, axis = part.domain.ordered[part.domain.ordered_axes.index(x)], part.grid.axes[x]
+    counts = part.cells.marginal((x,))
+    low, high = attribute.extent(axis, *_kept_cells(part, x, counts, q, alpha_of(level)))
+    cell, share = _place(nonnegative(counts), q)
     return Quantile(
         q=q,
-        value=value,
-        interval=Interval(level=level, low=float(edges[low]), high=float(edges[high + 1])),
-        cell=(float(edges[cell]), float(edges[cell + 1])),
+        value=attribute.value_within(axis, cell, share),
+        interval=Interval(level=level, low=low, high=high),
+        cell=attribute.extent(axis, cell, cell),
     )
 
 
-def _kept_cells(synopsis: Synopsis, axis: int, counts: np.ndarray, q: float, alpha: float) -> tuple[int, int]:
+def _kept_cells(synopsis: NoisyHistogram, axis: int, counts: np.ndarray, q: float, alpha: float) -> tuple[int, int]:
     """The first and last cell that the noisy counts do not rule out."""
     match range_table(synopsis):
         case SummedArea():
@@ -74,7 +84,7 @@ def _kept_cells(synopsis: Synopsis, axis: int, counts: np.ndarray, q: float, alp
     return int(kept[0]), int(kept[-1])
 
 
-def _statistic(synopsis: Synopsis, counts: np.ndarray, q: float, alpha: float) -> tuple[Floats, Floats]:
+def _statistic(synopsis: NoisyHistogram, counts: np.ndarray, q: float, alpha: float) -> tuple[Floats, Floats]:
     """Bounds on D at every edge."""
     m = len(counts)
     per_slab = synopsis.grid.cell_count // m
@@ -108,11 +118,11 @@ def _edge_sums(q: float, below: Floats, above: Floats) -> Sums:
     return Sums(largest=largest, squares=cells @ weights**2, fourths=cells @ weights**4, equal=equal, steps=steps)
 
 
-def _value(weights: np.ndarray, edges: np.ndarray, q: float) -> tuple[float, int]:
+def _place(weights: Floats, q: float) -> tuple[int, float]:
+    """The cell that a share q of all rows reaches into, and the share of its own rows that it takes."""
     total = weights.sum()
     if total <= 0.0:
         weights, total = np.ones(len(weights)), float(len(weights))
     cumulative = np.concatenate([[0.0], np.cumsum(weights) / total])
     cell = int(np.clip(np.searchsorted(cumulative, q, side="left") - 1, 0, len(weights) - 1))
-    share = (q - cumulative[cell]) / max(cumulative[cell + 1] - cumulative[cell], 1e-300)
-    return float(edges[cell] + np.clip(share, 0.0, 1.0) * (edges[cell + 1] - edges[cell])), cell
+    return cell, float((q - cumulative[cell]) / max(cumulative[cell + 1] - cumulative[cell], 1e-300))

@@ -28,7 +28,7 @@ from core.queries.range_count import count_boxes, range_table
 from core.queries.synthetic import synthetic_rows
 from core.records import OutOfRange
 from core.synopsis import Synopsis
-from tests.core.queries.worlds import LEVEL, least_hits
+from tests.core.queries.worlds import LEVEL, drawn_rows, least_hits
 
 M = 8
 GRID = Grid.uniform(M, 4)
@@ -212,7 +212,7 @@ def test_a_threshold_with_hardly_any_noise_gives_the_exact_answers() -> None:
     found = count_boxes(range_table(synopsis), ((), (Range("a", 0, 4),)), level=LEVEL, simultaneous=True)
     assert found.count.tolist() == [120, 70]
     assert (found.high - found.low < 0.5).all()
-    blocks = np.concatenate(list(synthetic_rows(synopsis, 2000, 1)))
+    blocks = drawn_rows(synopsis, 2000, 1)
     assert set(map(tuple, np.floor(blocks).tolist())) == set(map(tuple, GRID.places(np.array([0, 77, 4095])).tolist()))
 
 

@@ -54,6 +54,7 @@ class World:
 
     @property
     def domain(self) -> Domain:
+        """Its attributes."""
         return self.synopsis.domain
 
     def thresholded(self) -> Synopsis:
@@ -156,7 +157,7 @@ def _holds(attribute: Attribute, part: Range | Chosen, value: float) -> bool:
 
 
 def is_missing(value: float) -> bool:
-    return value != value or value == MISSING
+    return bool(np.isnan(value)) or value == MISSING
 
 
 def label_of(attribute: Attribute, value: float) -> str:

@@ -21,9 +21,8 @@ from core.queries.clusters import assign, find_clusters, scan
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.marginal import marginal
 from core.queries.quantile import quantile
-from core.queries.synthetic import synthetic_rows
 from core.randomness import seeded
-from tests.core.queries.worlds import rows, shaken, synopsis_of
+from tests.core.queries.worlds import drawn_rows, rows, shaken, synopsis_of
 
 COUNTS = hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(-50, 200))
 
@@ -74,12 +73,12 @@ def test_quantiles_without_noise_lie_in_their_cell() -> None:
 def test_synthetic_rows_have_the_histogram_they_are_drawn_from() -> None:
     """The cells of many synthetic rows follow the non-negative counts, and blocks join without a seam."""
     synopsis = synopsis_of(rows(300), 6)
-    drawn = np.concatenate(list(synthetic_rows(synopsis, 150_000, seed=1)))
+    drawn = drawn_rows(synopsis, 150_000, 1)
     assert drawn.shape == (150_000, 2)
     again = synopsis_of(drawn, 6).counts / 150_000
     assert np.abs(again - synopsis.counts / 300).max() < 0.01
     empty = replace(synopsis, cells=DenseCells(synopsis.grid, np.full(36, -3)))
-    assert np.concatenate(list(synthetic_rows(empty, 10, seed=1))).shape == (10, 2)
+    assert drawn_rows(empty, 10, 1).shape == (10, 2)
 
 
 def test_clusters_find_what_is_there() -> None:

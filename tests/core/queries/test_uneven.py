@@ -25,10 +25,9 @@ from core.queries.marginal import marginal, raw_marginal
 from core.queries.moments import moments
 from core.queries.quantile import quantile
 from core.queries.range_count import RangeCounts, count_boxes, range_table
-from core.queries.synthetic import synthetic_rows
 from core.records import OutOfRange
 from core.synopsis import Synopsis
-from tests.core.queries.worlds import rows, synopsis_of
+from tests.core.queries.worlds import drawn_rows, rows, synopsis_of
 from tests.core.rows import take_rows
 
 SHAPES = [(3, 7), (7, 3), (3, 7, 2), (1, 7, 2, 3), (2, 3, 2, 4, 2, 3)]
@@ -228,7 +227,7 @@ def test_moments_are_those_of_the_cell_centres(shape: tuple[int, ...]) -> None:
 def test_synthetic_rows_fall_into_cells_as_often_as_the_counts_say(shape: tuple[int, ...]) -> None:
     """Each cell's share of many rows is its share of the counts, and no row lies in a cell without any."""
     for synopsis, counts in both(shape):
-        drawn = np.concatenate(list(synthetic_rows(synopsis, 100_000, 5)))
+        drawn = drawn_rows(synopsis, 100_000, 5)
         numbers = cell_indices(take_rows(drawn, synopsis.domain, OutOfRange.DROP).records, synopsis.grid)
         seen = np.bincount(numbers, minlength=synopsis.grid.cell_count) / len(drawn)
         share = np.zeros(shape)

@@ -18,6 +18,7 @@ from core.histogram import count
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.plan import Rule
+from core.queries.synthetic import synthetic_rows
 from core.randomness import NoiseSource
 from core.records import OutOfRange
 from core.synopsis import Synopsis
@@ -53,6 +54,12 @@ def synopsis_of(values: NDArray[np.float64], cells_per_axis: int, epsilon: Epsil
         size=len(values),
         size_declared=True,
     )
+
+
+def drawn_rows(synopsis: Synopsis, count: int, seed: int) -> NDArray[np.float64]:
+    """Synthetic rows of numbers alone, one per line."""
+    blocks = [np.stack([column.values for column in block], axis=1) for block in synthetic_rows(synopsis, count, seed)]
+    return np.concatenate(blocks)
 
 
 def noisy(exact: Synopsis, epsilon: str, draws: int = DRAWS) -> Iterator[Synopsis]:
