@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +46,10 @@ from core.clustering.posterior import Draws
 from core.domain.domain import Domain
 from core.intervals.listed import ListedCells
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
+from core.noisy_histogram import NoisyHistogram
 from core.queries.estimates import axis_centres
 from core.queries.size import expected_rows
 from core.randomness import seeded
-from core.synopsis import Synopsis
 
 STRETCH = 2.0
 _REDRAWS, _AT_ONCE = 8, 2**20  # fresh draws of noise for the stability; counts held at once
@@ -77,34 +78,34 @@ class Certainty:
     stability: float
 
 
-def certainty(synopsis: Synopsis, placed: Placed, *, seed: int, checkpoint: Checkpoint = carry_on) -> Certainty:
+def certainty(histogram: NoisyHistogram, placed: Placed, *, seed: int, checkpoint: Checkpoint = carry_on) -> Certainty:
     """From posterior samples where the method has them; else only the stability, by fresh noise."""
     centres, draws = placed.centres, placed.draws
     if draws is None:
-        return Certainty(None, (None,) * len(centres), (), _stability_by_noise(synopsis, placed, seed, checkpoint))
+        return Certainty(None, (None,) * len(centres), (), _stability_by_noise(histogram, placed, seed, checkpoint))
     starts = np.repeat(centres[None], len(draws.counts), axis=0)
     moved = lloyd(draws.places, draws.counts, starts, checkpoint=checkpoint)
     return Certainty(
         errors=np.sqrt(np.square(moved - centres).mean(axis=0)),
-        noise=tuple(_noise(synopsis, placed, draws)),
+        noise=tuple(_noise(histogram, placed, draws)),
         merges=_merges(centres, _own_clusterings(draws, moved, checkpoint)),
         stability=_stability(placed, moved),
     )
 
 
 def centre_intervals(
-    synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, alphas: Sequence[float]
+    histogram: NoisyHistogram, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, alphas: Sequence[float]
 ) -> list[list[list[Ends]]]:
-    """(low, high) for each alpha, centre and attribute, in its own units: the intervals of the module's docstring."""
-    if not synopsis.cells.complete:
-        return [_listed_intervals(ListedCells(synopsis), placed, labels, alpha) for alpha in alphas]
-    domain, k = synopsis.domain, len(placed.centres)
-    bounds = [(attribute.start, attribute.stop) for attribute in domain.attributes]
-    slabs = [_slabs(synopsis, placed, labels, x) for x in range(len(bounds))]
+    """(low, high) for each alpha, centre and ordered attribute, in its own unit: the intervals of this module."""
+    if not histogram.cells.complete:
+        return [_listed_intervals(histogram, placed, labels, alpha) for alpha in alphas]
+    domain, k = histogram.domain, len(placed.centres)
+    bounds = _bounds(domain)
+    slabs = [_slabs(histogram, placed, labels, x) for x in range(len(bounds))]
     ratios = [slabs[x][i] for i in range(k) for x in range(len(bounds))]
     own = domain.from_unit(placed.centres)
     intervals = []
-    for alpha, exact in zip(alphas, ratio_intervals(synopsis.law, ratios, alphas), strict=True):
+    for alpha, exact in zip(alphas, ratio_intervals(histogram.law, ratios, alphas), strict=True):
         low, high = np.reshape(exact, (k, len(bounds), 2)).transpose(2, 0, 1)
         if errors is None:
             means = np.array([ratio.value for ratio in ratios]).reshape(own.shape)
@@ -116,6 +117,11 @@ def centre_intervals(
     return intervals
 
 
+def _bounds(domain: Domain) -> list[Ends]:
+    """The outermost edges of each ordered attribute, in its own unit."""
+    return [(attribute.start, attribute.stop) for attribute in domain.ordered]
+
+
 def _union_with_shifted(low: Floats, high: Floats, means: Floats, centres: Floats) -> tuple[Floats, Floats]:
     """The union of [low, high] and of the same interval shifted by (centre - mean)."""
     shift = centres - means
@@ -124,34 +130,35 @@ def _union_with_shifted(low: Floats, high: Floats, means: Floats, centres: Float
 
 def _clipped(low: Floats, high: Floats, domain: Domain) -> list[list[Ends]]:
     """(low, high) for each centre and attribute, within the domain."""
-    upper = np.array([attribute.stop for attribute in domain.attributes])
-    ends = np.clip(np.stack([low, high], axis=2), domain.lower[:, None], upper[:, None])
+    ends = np.clip(np.stack([low, high], axis=2), domain.lower[:, None], domain.upper[:, None])
     return [[(a, b) for a, b in centre] for centre in ends.tolist()]
 
 
-def _slabs(synopsis: Synopsis, placed: Placed, labels: NDArray[np.int64], axis: int) -> list[Ratio]:
+def _slabs(histogram: NoisyHistogram, placed: Placed, labels: NDArray[np.int64], axis: int) -> list[Ratio]:
     """The mean of each region along an axis as a ratio: its cells are summed by slabs across the axis."""
-    grid, attribute, k = synopsis.grid, synopsis.domain.attributes[axis], len(placed.centres)
-    m = grid.cells_per_axis
-    slab = np.arange(grid.cell_count) // m ** (grid.dimensions - 1 - axis) % m + m * labels
+    shape, k = histogram.grid.shape, len(placed.centres)
+    m = shape[axis]
+    slab = np.arange(prod(shape)) // prod(shape[axis + 1 :]) % m + m * labels
     counts = np.bincount(slab, weights=placed.counts, minlength=k * m).astype(np.float64).reshape(k, m)
     times = np.bincount(slab, minlength=k * m).astype(np.float64).reshape(k, m)
-    places, bounds = axis_centres(synopsis, axis), (attribute.start, attribute.stop)
+    places, bounds = axis_centres(histogram, axis), _bounds(histogram.domain)[axis]
     return [Ratio(c[t > 0], t[t > 0], places[t > 0], bounds) for c, t in zip(counts, times, strict=True)]
 
 
-def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.int64], alpha: float) -> list[list[Ends]]:
-    """Intervals for the mean of all rows in each region, listed or not, of a thresholded synopsis.
+def _listed_intervals(
+    histogram: NoisyHistogram, placed: Placed, labels: NDArray[np.int64], alpha: float
+) -> list[list[Ends]]:
+    """Intervals for the mean of all rows in each region, listed or not, of a thresholded histogram.
 
     With v from 0 at an attribute's lower bound to 1 at its upper one, a region of n rows has sums S of v and n - S of
     1 - v. Both are at least what listed cells are certain to hold, and n is at most all rows less what the other
     regions are certain to hold: four statements, a quarter of the error each.
     """
-    domain, each, k = listed.synopsis.domain, alpha / 4, len(placed.centres)
+    listed, domain, each, k = ListedCells(histogram), histogram.domain, alpha / 4, len(placed.centres)
     if not len(listed.counts):
-        return [[(attribute.start, attribute.stop) for attribute in domain.attributes]] * k
+        return [_bounds(domain)] * k
     heights, rows = (placed.cells + 1.0) / 2.0, listed.most_rows(each)
-    low, high, means = (np.empty((k, domain.dimensions)) for _ in range(3))
+    low, high, means = (np.empty((k, len(domain.ordered))) for _ in range(3))
     for i in range(k):
         inside = (labels == i).astype(np.float64)
         most = max(1.0, rows - float(listed.least(1.0 - inside[None], alpha=each)[0]))
@@ -166,21 +173,21 @@ def _listed_intervals(listed: ListedCells, placed: Placed, labels: NDArray[np.in
     return _clipped(*_union_with_shifted(own[0], own[1], own[2], centres), domain)
 
 
-def noise_floor(synopsis: Synopsis, k: int, cells: NDArray[np.int64]) -> Floats:
+def noise_floor(histogram: NoisyHistogram, k: int, cells: NDArray[np.int64]) -> Floats:
     """The rows below which a region of so many cells counts as only noise, for each of k regions.
 
     The one-sided 95 % normal radius of the region's noise, or N / (4 k) if that is less, and at least one row.
     """
-    reach = float(ndtri(0.95)) * synopsis.law.standard_deviation * np.sqrt(cells)
-    floor: Floats = np.maximum(np.minimum(reach, expected_rows(synopsis) / (4 * k)), 1.0)
+    reach = float(ndtri(0.95)) * histogram.law.standard_deviation * np.sqrt(cells)
+    floor: Floats = np.maximum(np.minimum(reach, expected_rows(histogram) / (4 * k)), 1.0)
     return floor
 
 
-def _noise(synopsis: Synopsis, placed: Placed, draws: Draws) -> list[float]:
+def _noise(histogram: NoisyHistogram, placed: Placed, draws: Draws) -> list[float]:
     """The share of samples in which each region has fewer rows than its `noise_floor`."""
     k = len(placed.centres)
     labels = labels_of(placed.cells, placed.centres)
-    floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))
+    floor = noise_floor(histogram, k, np.bincount(labels, minlength=k))
     return [float((draws.counts[:, labels == i].sum(axis=1) < floor[i]).mean()) for i in range(k)]
 
 
@@ -215,16 +222,16 @@ def _stability(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None =
     return float(((before == after) * weights).sum() / (len(moved) * weights.sum()))
 
 
-def _stability_by_noise(synopsis: Synopsis, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
+def _stability_by_noise(histogram: NoisyHistogram, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
     """The stability when fresh noise of the same law is added to the counts: a parametric bootstrap (Efron 1979)."""
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
-    blocks = block_numbers(synopsis, int(np.count_nonzero(placed.weights)))
+    blocks = block_numbers(histogram, int(np.count_nonzero(placed.weights)))
     moved, at_once = [], max(1, _AT_ONCE // len(cells))
     for start in range(0, _REDRAWS, at_once):
         checkpoint()
         size = (min(at_once, _REDRAWS - start), len(cells))
-        noisy = (counts + synopsis.law.simulate(size, rng)).astype(np.float64)
-        weights = weights_of(synopsis, placed.choice.method, noisy)
+        noisy = (counts + histogram.law.simulate(size, rng)).astype(np.float64)
+        weights = weights_of(histogram, placed.choice.method, noisy)
         if blocks is None:
             heavy = weights.any(axis=0)
             centres = np.repeat(placed.centres[None], len(weights), axis=0)

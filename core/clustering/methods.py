@@ -1,4 +1,9 @@
-"""Four methods that place k centres on a synopsis, and the choice between them. All are post-processing.
+"""Four methods that place k centres on a noisy histogram, and the choice between them. All are post-processing.
+
+Centres lie on the ordered axes. A dense histogram has no other axes, and no cells of missing values
+(`core.queries.slices.numeric_part`). A thresholded one may have axes of categories: then several of its listed cells
+have the same place.
+
 
 - `posterior`: k-means on the posterior mean of the counts under a mixture model (`core.clustering.posterior`). If the
   raw counts contradict the result, `projected` serves instead.
@@ -15,22 +20,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
+from core.clustering.axis_cells import ordered_shape
 from core.clustering.centres_within_cells import within_cells
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
-from core.clustering.posterior import Draws, by_cell, posterior
+from core.clustering.posterior import Draws, posterior
 from core.mechanisms.threshold import least_threshold
+from core.noisy_histogram import NoisyHistogram
 from core.plan import THRESHOLDED_DIMENSIONS
 from core.queries.denoise import nonnegative
 from core.queries.size import expected_rows
 from core.randomness import seeded
-from core.synopsis import Synopsis
 
 _WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
 _REFINED = 4
@@ -64,7 +70,7 @@ class Choice:
 class Placed:
     """k centres in [-1, 1]^d, the heaviest first, and the cells that they were placed on.
 
-    `cells` are (n, d) cell centres with their noisy `counts` and the `weights` of k-means; of a thresholded synopsis,
+    `cells` are (n, d) cell centres with their noisy `counts` and the `weights` of k-means; of a thresholded histogram,
     the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior samples, if the method has them.
     """
 
@@ -77,24 +83,25 @@ class Placed:
     draws: Draws | None = None
 
 
-def choose(synopsis: Synopsis, k: int, asked: Method) -> Choice:
-    """The method asked for, or the one that serves synopses which the posterior was not made for."""
+def choose(histogram: NoisyHistogram, k: int, asked: Method) -> Choice:
+    """The method asked for, or the one that serves histograms which the posterior was not made for."""
     if asked is not Method.POSTERIOR:
         return Choice(asked, "This method was asked for.")
-    grid = synopsis.grid
-    cells = grid.cell_count
-    if not synopsis.cells.complete:
+    shape = ordered_shape(histogram.grid)
+    cells, d = prod(shape), len(shape)
+    if not histogram.cells.complete:
         return Choice(Method.THRESHOLDED, "Of this release only the cells that reach its threshold are known.")
-    if grid.dimensions >= THRESHOLDED_DIMENSIONS:
+    if d >= THRESHOLDED_DIMENSIONS:
         return Choice(
             Method.THRESHOLDED, "From four attributes on, few cells hold rows: those that stand out are clustered."
         )
     limits = (
-        (grid.cells_per_axis < 2, "a grid of a single cell leaves nothing to model"),
+        (cells < 2, "a grid of a single cell leaves nothing to model"),
+        (min(shape) < 2, "an attribute with a single cell leaves nothing to model"),
         (k > _MOST_CLUSTERS, f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"),
         (
-            cells > _MOST_CELLS or cells * 2**grid.dimensions > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT,
-            f"{cells:,} cells in {grid.dimensions} dimensions with {k} clusters take more time than it has",
+            cells > _MOST_CELLS or cells * 2**d > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT,
+            f"{cells:,} cells in {d} dimensions with {k} clusters take more time than it has",
         ),
     )
     for beyond, why in limits:
@@ -103,21 +110,21 @@ def choose(synopsis: Synopsis, k: int, asked: Method) -> Choice:
     return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
 
 
-def place(synopsis: Synopsis, k: int, asked: Method, *, seed: int, checkpoint: Checkpoint = carry_on) -> Placed:
+def place(histogram: NoisyHistogram, k: int, asked: Method, *, seed: int, checkpoint: Checkpoint = carry_on) -> Placed:
     """k centres by the method asked for, or by the one that serves instead; the same again for the same seed."""
-    choice = choose(synopsis, k, asked)
+    choice = choose(histogram, k, asked)
     if choice.method is not Method.POSTERIOR:
-        return _by_counts(synopsis, k, choice, seed, checkpoint)
-    placed = _by_posterior(synopsis, k, choice, seed, checkpoint)
-    if _signal(synopsis, k) < _ENOUGH_TO_JUDGE:
+        return _by_counts(histogram, k, choice, seed, checkpoint)
+    placed = _by_posterior(histogram, k, choice, seed, checkpoint)
+    if _signal(histogram, k) < _ENOUGH_TO_JUDGE:
         return placed
     contradicted = Choice(Method.PROJECTED, "Projected counts serve: the counts contradict the model's centres.")
-    other = _by_counts(synopsis, k, contradicted, seed, checkpoint)
-    contradiction = _contradiction(synopsis, placed.centres, other.centres)
+    other = _by_counts(histogram, k, contradicted, seed, checkpoint)
+    contradiction = _contradiction(histogram, placed.centres, other.centres)
     return other if contradiction > _CONTRADICTION else placed
 
 
-def _contradiction(synopsis: Synopsis, centres: Floats, others: Floats) -> float:
+def _contradiction(histogram: NoisyHistogram, centres: Floats, others: Floats) -> float:
     """A z-score: by how many standard deviations of its noise the raw objective prefers the others.
 
     With D_j(c) the squared distance of cell j to the nearest of the centres c, the statistic is
@@ -128,24 +135,24 @@ def _contradiction(synopsis: Synopsis, centres: Floats, others: Floats) -> float
     deviation of the noise of a cell. The others were fitted to these very counts, so they are ahead by about one even
     where they are worse. With little signal this says nothing; with much of it model and counts should agree.
     """
-    squares = nearest(synopsis.grid.centres(), np.stack([centres, others]))[1]
+    squares = nearest(histogram.grid.centres(), np.stack([centres, others]))[1]
     ahead = squares[0] - squares[1]
-    noise = synopsis.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
-    return float((synopsis.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
+    noise = histogram.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
+    return float((histogram.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
 
 
-def _signal(synopsis: Synopsis, k: int) -> float:
+def _signal(histogram: NoisyHistogram, k: int) -> float:
     """N epsilon / (K sqrt(s)): rows of an even cluster, in units of the scale of the noise of a cell with s draws."""
-    return expected_rows(synopsis) * synopsis.law.rate / k / sqrt(synopsis.law.draws)
+    return expected_rows(histogram) * histogram.law.rate / k / sqrt(histogram.law.draws)
 
 
-def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
-    cells, counts = cells_of(synopsis)
+def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
+    cells, counts = cells_of(histogram)
     rng = seeded(seed)
-    weights = weights_of(synopsis, choice.method, counts)
+    weights = weights_of(histogram, choice.method, counts)
     if choice.method is not Method.LLOYD:
         heavy = weights > 0.0
-        blocks = block_numbers(synopsis, int(np.count_nonzero(heavy)))
+        blocks = block_numbers(histogram, int(np.count_nonzero(heavy)))
         points, masses = (cells, weights) if blocks is None else block_means(cells, weights, blocks)
         many = restarts(points, masses, k)
         clustering = kmeans(points, masses, k, restarts=many, rng=rng, checkpoint=checkpoint)
@@ -155,26 +162,41 @@ def _by_counts(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint
         )
         centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
         if choice.method is Method.THRESHOLDED:
-            centres = within_cells(synopsis, centres, labels_of(cells, centres))
+            centres = within_cells(histogram, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
     centres, inertia = _best(cells, weights, lloyd(cells, weights, starts, checkpoint=checkpoint), checkpoint)
     return Placed(choice, cells, counts, centres, weights, inertia)
 
 
-def block_numbers(synopsis: Synopsis, heavy: int) -> NDArray[np.int64] | None:
+def block_numbers(histogram: NoisyHistogram, heavy: int) -> NDArray[np.int64] | None:
     """The block that each cell lies in; None if `heavy`, the number of cells with weight, is small enough without.
 
-    Blocks have equally many cells on every axis, but for the last ones. A thresholded synopsis has few cells and needs
-    no blocks.
+    Blocks have equally many cells along an axis, but for the last ones, and each axis has about equally many blocks; an
+    axis of fewer cells is not divided. A thresholded histogram has few cells and needs no blocks.
     """
-    grid = synopsis.grid
-    if heavy <= MOST_POINTS or not synopsis.cells.complete:
+    grid = histogram.grid
+    if heavy <= MOST_POINTS or not histogram.cells.complete:
         return None
-    per_axis = max(2, int(MOST_POINTS ** (1.0 / grid.dimensions)))
-    places = grid.places(np.arange(grid.cell_count)) // -(-grid.cells_per_axis // per_axis)
-    numbers: NDArray[np.int64] = places @ per_axis ** np.arange(grid.dimensions)
+    blocks = _blocks_per_axis(grid.shape)
+    places = grid.places(np.arange(grid.cell_count)) // [-(-m // b) for m, b in zip(grid.shape, blocks, strict=True)]
+    numbers: NDArray[np.int64] = places @ np.cumprod([1, *blocks[:-1]])
     return numbers
+
+
+def _blocks_per_axis(shape: tuple[int, ...]) -> list[int]:
+    """About MOST_POINTS blocks in all; what an axis of few cells does not need goes to the others."""
+    blocks, rest = list(shape), list(range(len(shape)))
+    while rest:
+        spent = prod(shape[x] for x in range(len(shape)) if x not in rest)
+        each = max(2, int((MOST_POINTS / spent) ** (1.0 / len(rest))))
+        long = [x for x in rest if shape[x] > each]
+        if long == rest:
+            for x in rest:
+                blocks[x] = each
+            break
+        rest = long
+    return blocks
 
 
 def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -185,13 +207,13 @@ def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tu
     return np.stack(sums, axis=1) / masses[heavy, None], masses[heavy]
 
 
-def weights_of(synopsis: Synopsis, method: Method, counts: Floats) -> Floats:
+def weights_of(histogram: NoisyHistogram, method: Method, counts: Floats) -> Floats:
     """The weights of k-means for a method that uses noisy counts alone: (cells,) or (draws, cells), as `counts` is."""
     match method:
         case Method.LLOYD:
             return positive(np.maximum(counts, 0.0))
         case Method.THRESHOLDED:
-            least = synopsis.threshold or least_threshold(synopsis.grid.cell_count, synopsis.law)
+            least = histogram.threshold or least_threshold(histogram.grid.cell_count, histogram.law)
             kept = np.where(counts >= least, counts, 0.0)
             none = ~kept.any(axis=-1)
             if none.any():
@@ -216,23 +238,23 @@ def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:
     return labels
 
 
-def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats]:
+def cells_of(histogram: NoisyHistogram) -> tuple[Floats, Floats]:
     """Centres and noisy counts of all cells, or of the listed ones; the middle with count 0 if none is listed."""
-    if not len(synopsis.counts):
-        return np.zeros((1, synopsis.grid.dimensions)), np.zeros(1)
-    return synopsis.cells.centres(), synopsis.counts.astype(np.float64)
+    if not len(histogram.counts):
+        return np.zeros((1, len(histogram.grid.ordered_axes))), np.zeros(1)
+    return histogram.cells.centres(), histogram.counts.astype(np.float64)
 
 
-def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
+def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
     """Many starts on the cells, each at the mean place of its rows; the best few are finished on the fine grid."""
-    rng, grid = seeded(seed), synopsis.grid
-    density = posterior(synopsis, k, rng=rng, checkpoint=checkpoint)
-    fine = density.fine.centres()
-    shares = by_cell(density.weights[None], grid)[0]
-    weights = shares.sum(axis=1)
-    places = np.stack(
-        [(shares * by_cell(fine[None, :, x], grid)[0]).sum(axis=1) / weights for x in range(grid.dimensions)], axis=1
-    )
+    rng = seeded(seed)
+    density = posterior(histogram, k, rng=rng, checkpoint=checkpoint)
+    fine, by_cell = density.fine.centres(), density.fine.by_cell
+    shares = by_cell(density.weights[None])[0]
+    weights, places = shares.sum(axis=1), histogram.grid.centres()
+    for x, along in enumerate(fine.T):  # a cell that is certain to be empty keeps its centre
+        sums = (shares * by_cell(along[None])[0]).sum(axis=1)
+        np.divide(sums, weights, out=places[:, x], where=weights > 0.0)
     many = int(np.clip(_WORK // (len(places) * k), 4, 20 + 4 * k))
     starts = plus_plus(places, weights, k, restarts=many, rng=rng, checkpoint=checkpoint)
     centres = lloyd(places, weights, starts, checkpoint=checkpoint)
@@ -240,7 +262,7 @@ def _by_posterior(synopsis: Synopsis, k: int, choice: Choice, seed: int, checkpo
     heavy = density.weights > 1e-9 * density.weights.sum()
     refined = lloyd(fine[heavy], density.weights[heavy], centres[order[:_REFINED]], checkpoint=checkpoint)
     best, inertia = _best(fine[heavy], density.weights[heavy], refined, checkpoint)
-    return Placed(choice, *cells_of(synopsis), best, weights, inertia, density.draws)
+    return Placed(choice, *cells_of(histogram), best, weights, inertia, density.draws)
 
 
 def _best(points: Floats, weights: Floats, runs: Floats, checkpoint: Checkpoint) -> tuple[Floats, float]:

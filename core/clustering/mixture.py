@@ -2,10 +2,11 @@
 
 The expected count of cell j, whose sides are (l_x, u_x) for the axes x = 1 … d of [-1, 1]^d, is
 
-    lambda_j = a_0 / M + sum over k of a_k prod over x of [Phi((u_x - mu_kx) / s_kx) - Phi((l_x - mu_kx) / s_kx)],
+    lambda_j = a_0 v_j + sum over k of a_k prod over x of [Phi((u_x - mu_kx) / s_kx) - Phi((l_x - mu_kx) / s_kx)],
 
-with M cells, Phi the normal distribution function, and the outermost edges at infinity: rows beyond the bounds were
-clipped into the outermost cells. a_k is the expected number of rows of component k, a_0 that of the background.
+with v_j the cell's share of the volume (1 / M for M equal cells), Phi the normal distribution function, and the
+outermost edges at infinity: rows beyond the bounds were clipped into the outermost cells. a_k is the expected number of
+rows of component k, a_0 that of the background.
 
 Priors, public constants that are the same for every synopsis (N rows, K components):
 
@@ -17,6 +18,7 @@ Priors, public constants that are the same for every synopsis (N rows, K compone
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -107,8 +109,18 @@ class Prior:
         return change
 
 
-def axis_masses(mu: Floats, s: Floats, edges: Floats) -> Floats:
-    """Normal probabilities of the intervals of `edges`, the outermost of which are infinite: (…, d) -> (…, d, m)."""
+def axis_masses(mu: Floats, s: Floats, edges: Sequence[Floats]) -> list[Floats]:
+    """Normal probabilities of the intervals between the edges of each axis: (…, d) -> d arrays (…, m of the axis).
+
+    The outermost edges are taken as infinite. Axes that share one array of edges are worked out in one call.
+    """
+    if all(each is edges[0] for each in edges):
+        together = _masses(mu, s, edges[0])
+        return [together[..., x, :] for x in range(len(edges))]
+    return [_masses(mu[..., x], s[..., x], each) for x, each in enumerate(edges)]
+
+
+def _masses(mu: Floats, s: Floats, edges: Floats) -> Floats:
     inner = ndtr((edges[1:-1] - mu[..., None]) / s[..., None])
     padded = np.empty((*inner.shape[:-1], len(edges)))
     padded[..., 0], padded[..., -1] = 0.0, 1.0
@@ -117,16 +129,16 @@ def axis_masses(mu: Floats, s: Floats, edges: Floats) -> Floats:
     return masses
 
 
-def products(masses: Floats) -> Floats:
-    """(…, d, m) probabilities along the axes -> (…, m^d) probabilities of the cells, the last axis fastest."""
-    cells = masses[..., 0, :]
-    for axis in range(1, masses.shape[-2]):
-        cells = (cells[..., :, None] * masses[..., axis, None, :]).reshape(*cells.shape[:-1], -1)
+def products(masses: Sequence[Floats]) -> Floats:
+    """Probabilities along each axis, (…, m of the axis) -> (…, M) probabilities of the cells, the last axis fastest."""
+    cells = masses[0]
+    for along in masses[1:]:
+        cells = (cells[..., :, None] * along[..., None, :]).reshape(*cells.shape[:-1], -1)
     return cells
 
 
-def expected_by_component(mu: Floats, s: Floats, a: Floats, edges: Floats) -> Floats:
-    """The rows that each component alone expects in every cell: (…, d), (…, d), (…) -> (…, m^d)."""
+def expected_by_component(mu: Floats, s: Floats, a: Floats, edges: Sequence[Floats]) -> Floats:
+    """The rows that each component alone expects in every cell: (…, d), (…, d), (…) -> (…, M)."""
     masses = axis_masses(mu, s, edges)
-    masses[..., 0, :] *= a[..., None]
+    masses[0] *= a[..., None]
     return products(masses)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
+from core.clustering.axis_cells import AxisCells, axes_of, cells_to_fill
 from core.clustering.kmeans import plus_plus
 from core.clustering.likelihood import CellLikelihood
 from core.clustering.mixture import BACKGROUND, MARGIN, Mixtures, Prior, expected_by_component
@@ -59,32 +60,36 @@ class Proposal:
 
 
 class RelocationDensity:
-    """Where a relocated centre may go: a cell in proportion to max(y, 0) + .02 N / M, and uniform within it."""
+    """Where a relocated centre may go: a cell in proportion to max(y, 0) + .02 N v, and uniform within it.
 
-    def __init__(self, counts: Floats, grid: Grid, size: float) -> None:
-        self._grid = grid
-        self.weights = np.maximum(counts, 0.0) + 0.02 * size / grid.cell_count
+    v is the cell's share of the volume.
+    """
+
+    def __init__(self, counts: Floats, axes: tuple[AxisCells, ...], size: float) -> None:
+        self._axes, to_fill = axes, cells_to_fill(axes)
+        self._shape = tuple(axis.cells for axis in axes)
+        self.weights = np.maximum(counts, 0.0) + 0.02 * size / to_fill
         self.weights /= self.weights.sum()
         self._cumulative = np.cumsum(self.weights)
-        self._log_weights = np.log(self.weights)
+        self._log_density = np.log(self.weights)
+        if len(to_fill) > 1:  # weight / volume; equal volumes are a part of the constant
+            self._log_density += np.log(to_fill)
 
     def draw(self, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Places (*shape, d), and the log density (*shape) there up to a constant."""
-        m, d = self._grid.cells_per_axis, self._grid.dimensions
         cells = np.searchsorted(self._cumulative, rng.random(shape) * self._cumulative[-1], side="right")
         cells = np.minimum(cells, len(self.weights) - 1)
-        indices = np.stack(np.unravel_index(cells, (m,) * d), axis=-1)
-        places: Floats = (indices + rng.random(indices.shape)) * (2.0 / m) - 1.0
-        return places, self._log_weights[cells]
+        places = rng.random((*shape, len(self._axes)))
+        for x, (axis, indices) in enumerate(zip(self._axes, np.unravel_index(cells, self._shape), strict=True)):
+            places[..., x] = axis.within(indices, places[..., x])
+        return places, self._log_density[cells]
 
     def log_at(self, places: Floats) -> Floats:
         """The log density at (n, d) places, up to the same constant; none may lie on an upper face of the domain."""
-        m = self._grid.cells_per_axis
-        indices = ((places + 1.0) * (m / 2)).astype(np.intp)
-        flat = indices[:, 0]
-        for axis in range(1, self._grid.dimensions):
-            flat = flat * m + indices[:, axis]
-        densities: Floats = self._log_weights[flat]
+        flat = self._axes[0].cell_at(places[:, 0])
+        for x, axis in enumerate(self._axes[1:], start=1):
+            flat = flat * axis.cells + axis.cell_at(places[:, x])
+        densities: Floats = self._log_density[flat]
         return densities
 
 
@@ -102,12 +107,14 @@ class Tempering:
         replicas: int,
         rng: np.random.Generator,
     ) -> None:
-        self._likelihood, self._grid, self._rng = likelihood, grid, rng
+        self._likelihood, self._rng, self._cells = likelihood, rng, grid.centres()
+        axes = axes_of(grid)
         self._chains, self._k = replicas * len(BETAS), k
         self._rows = np.arange(self._chains)
-        self._edges = grid.axes[0].edges()
-        self._prior = Prior(size / likelihood.unit, k, grid.dimensions)
-        self._relocation = RelocationDensity(counts, grid, size)
+        self._edges = tuple(axis.edges for axis in axes)
+        self._to_fill = cells_to_fill(axes)
+        self._prior = Prior(size / likelihood.unit, k, len(axes))
+        self._relocation = RelocationDensity(counts, axes, size)
         self._state = self._start()
         self._parts = expected_by_component(self._state.mu, self._state.s, self._state.a, self._edges)
         self._expected = self._total()
@@ -129,10 +136,10 @@ class Tempering:
 
     def _start(self) -> Mixtures:
         """Means from k-means++ on the relocation weights, deviations at their prior mean, equal amounts."""
-        d, k, prior = self._grid.dimensions, self._k, self._prior
+        d, k, prior = len(self._edges), self._k, self._prior
         room = 1.0 - MARGIN * np.exp(prior.log_s_mean)
         components = np.empty((self._chains, k, 2 * d + 1))
-        starts = plus_plus(self._grid.centres(), self._relocation.weights, k, restarts=self._chains, rng=self._rng)
+        starts = plus_plus(self._cells, self._relocation.weights, k, restarts=self._chains, rng=self._rng)
         components[..., :d] = np.clip(starts, -room, room)
         components[..., d:-1] = prior.log_s_mean
         components[..., -1] = log((1.0 - BACKGROUND) * prior.size / k)
@@ -140,8 +147,8 @@ class Tempering:
 
     def _total(self) -> Floats:
         """(chains, cells) expected counts, added up anew."""
-        cells = self._grid.cell_count
-        total = np.repeat(self._state.a0[:, None] / cells, cells, axis=1)
+        total = np.empty((self._chains, len(self._cells)))
+        total[:] = self._state.a0[:, None] / self._to_fill
         for i in range(self._k):
             total += self._parts[:, i]
         return total
@@ -156,7 +163,7 @@ class Tempering:
 
     def _proposals(self) -> list[Proposal]:
         """The K proposals of a sweep, drawn together."""
-        rng, k, d = self._rng, self._k, self._grid.dimensions
+        rng, k, d = self._rng, self._k, len(self._edges)
         shape = (k, self._chains)
         component = rng.integers(k, size=shape)
         kinds = np.searchsorted(_KINDS[:-1], rng.random(shape), side="right")
@@ -174,7 +181,7 @@ class Tempering:
 
     def _move(self, proposal: Proposal, beta: Floats) -> None:
         """Accept or reject one proposal in each chain."""
-        d, components, whom = self._grid.dimensions, self._state.components, proposal.component
+        d, components, whom = len(self._edges), self._state.components, proposal.component
         old = components[self._rows, whom]
         new = old + proposal.steps
         new[proposal.relocated, :d] = proposal.places
@@ -201,7 +208,7 @@ class Tempering:
         old = self._state.log_a0
         new = old + _BACKGROUND_STEP * self._rng.standard_normal(self._chains)
         a, new_a = self._state.a0, np.exp(new)
-        expected = self._expected + ((new_a - a) / self._grid.cell_count)[:, None]
+        expected = self._expected + (new_a - a)[:, None] / self._to_fill
         np.maximum(expected, _LEAST_EXPECTED, out=expected)
         fit = self._likelihood.log_likelihood(expected)
         change = self._prior.log_background_ratio(a, new_a, old, new)

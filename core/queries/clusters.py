@@ -1,4 +1,4 @@
-"""Clusters of a synopsis: k centres, with what the noise leaves certain about each.
+"""Clusters of a histogram: k centres on its ordered attributes, with what the noise leaves certain about each.
 
 Everything is chosen by the noisy counts alone, never by a second look at rows: there are none.
 """
@@ -6,19 +6,22 @@ Everything is chosen by the noisy counts alone, never by a second look at rows: 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
+from core.clustering.axis_cells import ordered_shape
 from core.clustering.certainty import Merge, centre_intervals, certainty
 from core.clustering.kmeans import nearest
 from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval, alpha_of
+from core.noisy_histogram import NoisyHistogram
+from core.queries.slices import numeric_part
 from core.queries.tables import range_table
-from core.synopsis import Synopsis
 
 MAX_CLUSTERS = 256
 
@@ -61,7 +64,7 @@ class Clusters:
 
 
 def find_clusters(
-    synopsis: Synopsis,
+    histogram: NoisyHistogram,
     k: int,
     *,
     level: float,
@@ -70,19 +73,19 @@ def find_clusters(
     checkpoint: Checkpoint = carry_on,
 ) -> Clusters:
     """k clusters by a method, or by the one that serves in its place; the same again for the same seed."""
-    require_k(synopsis, k)
-    alpha = alpha_of(level)
-    placed, own, labels = _by_size(synopsis, place(synopsis, k, method, seed=seed, checkpoint=checkpoint))
-    confidence = certainty(synopsis, placed, seed=seed, checkpoint=checkpoint)
-    alphas = alpha, alpha / synopsis.domain.dimensions  # for boxes a union bound over the attributes
+    require_k(histogram, k)
+    alpha, histogram = alpha_of(level), _ordered_part(histogram)
+    placed, own, labels = _by_size(histogram, place(histogram, k, method, seed=seed, checkpoint=checkpoint))
+    confidence = certainty(histogram, placed, seed=seed, checkpoint=checkpoint)
+    alphas = alpha, alpha / len(histogram.domain.ordered)  # for boxes a union bound over the attributes
     alone, boxes = (
         [tuple(Interval(1.0 - each, *ends) for ends in centre) for centre in centres]
         for each, centres in zip(
-            alphas, centre_intervals(synopsis, placed, labels, confidence.errors, alphas), strict=True
+            alphas, centre_intervals(histogram, placed, labels, confidence.errors, alphas), strict=True
         )
     )
     sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
-    least, most = range_table(synopsis).region_bounds(sizes, np.bincount(labels, minlength=k), alpha=alpha)
+    least, most = range_table(histogram).region_bounds(sizes, np.bincount(labels, minlength=k), alpha=alpha)
     clusters = tuple(
         Cluster(
             centre=tuple(own[i].tolist()),
@@ -101,17 +104,17 @@ def find_clusters(
         inertia=placed.inertia,
         stability=confidence.stability,
         seed=seed,
-        warnings=tuple(_warnings(synopsis, clusters)),
+        warnings=tuple(_warnings(histogram, clusters)),
     )
 
 
-def _by_size(synopsis: Synopsis, placed: Placed) -> tuple[Placed, Floats, NDArray[np.int64]]:
+def _by_size(histogram: NoisyHistogram, placed: Placed) -> tuple[Placed, Floats, NDArray[np.int64]]:
     """The largest region first by its noisy size; its centres in the attributes' own units, and each cell's region.
 
     Centres are rounded as these units round them, and of centres equally near to a cell the first counts in this very
     order: whoever goes by the centres of an answer finds its regions.
     """
-    domain, k = synopsis.domain, len(placed.centres)
+    domain, k = histogram.domain, len(placed.centres)
     own = domain.from_unit(placed.centres)
     labels = labels_of(placed.cells, domain.to_unit(own))
     own = own[np.argsort(-np.bincount(labels, weights=placed.counts, minlength=k), kind="stable")]
@@ -136,49 +139,68 @@ class Scan:
     choice: Choice
 
 
-def scan(synopsis: Synopsis, ks: range, *, seed: int, checkpoint: Checkpoint = carry_on) -> Scan:
+def scan(histogram: NoisyHistogram, ks: range, *, seed: int, checkpoint: Checkpoint = carry_on) -> Scan:
     """Inertia and stability for several k: look for the last k that is stable."""
-    method = choose(synopsis, ks[0], Method.POSTERIOR).method
+    require_k(histogram, ks[0])
+    histogram = _ordered_part(histogram)
+    method = choose(histogram, ks[0], Method.POSTERIOR).method
     quick = method if method is Method.THRESHOLDED else Method.PROJECTED
     lines = []
     for k in ks:
-        require_k(synopsis, k)
-        placed = place(synopsis, k, quick, seed=seed, checkpoint=checkpoint)
-        stability = certainty(synopsis, placed, seed=seed, checkpoint=checkpoint).stability
+        require_k(histogram, k)
+        placed = place(histogram, k, quick, seed=seed, checkpoint=checkpoint)
+        stability = certainty(histogram, placed, seed=seed, checkpoint=checkpoint).stability
         lines.append(ScanLine(k=k, inertia=placed.inertia, stability=stability))
     return Scan(tuple(lines), Choice(quick, "A scan tries many k, and this method takes milliseconds each."))
 
 
-def assign(synopsis: Synopsis, clusters: Clusters, points: Floats) -> NDArray[np.int64]:
-    """The number of the cluster nearest to each of the caller's own points, in the attributes' own units."""
+def assign(histogram: NoisyHistogram, clusters: Clusters, points: Floats) -> NDArray[np.int64]:
+    """The number of the cluster nearest to each of the caller's own points.
+
+    A point has a value for each ordered attribute, in its own unit.
+    """
     centres = np.array([cluster.centre for cluster in clusters.clusters])
-    domain = synopsis.domain
+    domain = histogram.domain
     labels, _distances = nearest(domain.to_unit(points), domain.to_unit(centres)[None])
     numbers: NDArray[np.int64] = labels[0]
     return numbers
 
 
-def require_k(synopsis: Synopsis, k: int) -> None:
-    """Refuse a k that this synopsis cannot be asked for."""
-    most = min(MAX_CLUSTERS, synopsis.grid.cell_count)
+def require_k(histogram: NoisyHistogram, k: int) -> None:
+    """Refuse a k that this histogram cannot be asked for; and a histogram of categories alone, which has no places."""
+    shape = ordered_shape(histogram.grid)
+    if not shape:
+        raise InvalidQuery("Clusters need at least one attribute that is no category.")
+    most = min(MAX_CLUSTERS, prod(shape))
     if not 1 <= k <= most:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
 
 
-def _warnings(synopsis: Synopsis, clusters: tuple[Cluster, ...]) -> list[str]:
-    k, planned = len(clusters), synopsis.clusters
+def _ordered_part(histogram: NoisyHistogram) -> NoisyHistogram:
+    """The histogram that centres are placed on: rows that have a value on every ordered attribute."""
+    if all(axis.is_ordered and not axis.keeps_missing for axis in histogram.grid.axes):
+        return histogram
+    return numeric_part(histogram)
+
+
+def _warnings(histogram: NoisyHistogram, clusters: tuple[Cluster, ...]) -> list[str]:
+    k, planned = len(clusters), histogram.clusters
     warnings = []
     if not planned / 2 <= k <= 2 * planned:
         warnings.append(f"The grid was planned for {planned} clusters; {k} may be too few or too many for its cells.")
-    if not synopsis.cells.complete:
+    if not histogram.cells.complete:
         warnings.append(
             "Only cells that reach the threshold are listed: centres are those of the listed rows, and their intervals "
             "allow for the others."
         )
-        if not synopsis.size_epsilon:
+        if histogram.size_law is None:
+            reason = (
+                "The size of this release was declared, not bought"
+                if histogram.size_declared
+                else "No size was bought for this part of the release"
+            )
             warnings.append(
-                "The size of this release was declared, not bought: nothing but the threshold bounds the rows that are "
-                "not listed, and the intervals are wide."
+                f"{reason}: nothing but the threshold bounds the rows that are not listed, and the intervals are wide."
             )
     lost = sum(cluster.size_interval.low <= 0.0 for cluster in clusters)
     if lost:

@@ -8,7 +8,9 @@ answers of a second and more, and rather too long than too short.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
+from core.clustering.axis_cells import ordered_shape
 from core.clustering.kmeans import steps_allowed
 from core.clustering.methods import LLOYD_STARTS, MOST_POINTS, Method, choose
 from core.clustering.posterior import effort as sampler_effort
@@ -49,31 +51,34 @@ def effort_of_boxes(synopsis: NoisyHistogram, boxes: int) -> Effort:
     return Effort(seconds, "Ask for fewer boxes at once.")
 
 
-def effort_of_clusters(synopsis: Synopsis, *, k: int, asked: Method) -> Effort:
+def effort_of_clusters(histogram: NoisyHistogram, *, k: int, asked: Method) -> Effort:
     """Centres by the method that will serve, and what the noise leaves certain of them."""
-    require_k(synopsis, k)
+    require_k(histogram, k)
     return Effort(
-        _clusters(synopsis, k, choose(synopsis, k, asked).method), f"Ask for fewer clusters than {k} or another method."
+        _clusters(histogram, k, choose(histogram, k, asked).method),
+        f"Ask for fewer clusters than {k} or another method.",
     )
 
 
-def effort_of_scan(synopsis: Synopsis, *, ks: range) -> Effort:
+def effort_of_scan(histogram: NoisyHistogram, *, ks: range) -> Effort:
     """Projected or thresholded centres for each k."""
-    require_k(synopsis, ks[0])
-    require_k(synopsis, ks[-1])
+    require_k(histogram, ks[0])
+    require_k(histogram, ks[-1])
     return Effort(
-        sum(_clusters(synopsis, k, Method.PROJECTED) for k in ks), "Scan fewer values of k at once, or smaller ones."
+        sum(_clusters(histogram, k, Method.PROJECTED) for k in ks), "Scan fewer values of k at once, or smaller ones."
     )
 
 
-def _clusters(synopsis: Synopsis, k: int, method: Method) -> float:
-    points, axes = max(1, len(synopsis.counts)), synopsis.grid.dimensions
+def _clusters(histogram: NoisyHistogram, k: int, method: Method) -> float:
+    shape, counts = ordered_shape(histogram.grid), len(histogram.counts)
+    points, axes = max(1, prod(shape) if histogram.cells.complete else counts), len(shape)
+    summing = _PASS * counts if points < counts else 0.0  # over categories, and without missing values
     if method is Method.POSTERIOR:
-        replicas, sweeps = sampler_effort(synopsis.grid, k)
-        return _SAMPLED * k * points * sweeps * replicas / 8
+        replicas, sweeps = sampler_effort(points, k)
+        return summing + _SAMPLED * k * points * sweeps * replicas / 8
     bounded = min(_KMEANS_MOST, _POINT_AND_CLUSTER * min(points, MOST_POINTS) * k)
     pass_over_all = _DISTANCE * points * axes * k
     passes = 8
     if method is Method.LLOYD:
         passes += LLOYD_STARTS * (1 + steps_allowed(points, LLOYD_STARTS * k * axes))
-    return bounded + _REDRAWN_CELL * points + passes * pass_over_all
+    return summing + bounded + _REDRAWN_CELL * points + passes * pass_over_all

@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import poisson
 
 from core.cells import DenseCells
+from core.clustering.fine_grid import FineGrid
 from core.clustering.likelihood import CellLikelihood, between, cell_likelihood
 from core.clustering.mixture import axis_masses, products
-from core.clustering.posterior import by_cell, fine_grid, posterior
+from core.clustering.posterior import posterior
 from core.clustering.sampler import Tempering
 from core.domain.grid import Grid
 from core.mechanisms.discrete_laplace import DiscreteLaplace
@@ -47,7 +48,9 @@ def test_large_counts_make_no_large_tables() -> None:
 def test_a_component_has_its_mass_in_the_cells_around_it() -> None:
     """Products of the axes' masses add up to one and have the mean of the normal law where it is well inside."""
     grid = Grid.uniform(40, 2)
-    masses = products(axis_masses(np.array([[0.1, -0.3]]), np.array([[0.1, 0.15]]), grid.axes[0].edges()))[0]
+    masses = products(
+        axis_masses(np.array([[0.1, -0.3]]), np.array([[0.1, 0.15]]), [axis.edges() for axis in grid.axes])
+    )[0]
     assert masses.sum() == pytest.approx(1)
     assert masses @ grid.centres() == pytest.approx([0.1, -0.3], abs=1e-4)
 
@@ -86,7 +89,7 @@ def test_the_posterior_mean_is_nearer_to_the_rows_than_the_counts_are() -> None:
     for seed in range(10):
         release = shaken(exact, "0.2", seed)
         density = posterior(release, 3, rng=seeded(0))
-        counts = by_cell(density.weights[None], exact.grid)[0].sum(axis=1)
+        counts = density.fine.by_cell(density.weights[None])[0].sum(axis=1)
         ours += np.square(counts - exact.counts).sum()
         theirs += np.square(nonnegative(release.counts) - exact.counts).sum()
     assert ours < 0.6 * theirs
@@ -105,9 +108,9 @@ def test_the_same_generator_gives_the_same_posterior() -> None:
 def test_parts_of_cells_lie_in_their_cells(m: int, d: int) -> None:
     """Grouped by cell, the centres of the fine grid are around the centre of their own cell."""
     grid = Grid.uniform(m, d)
-    fine = fine_grid(grid)
+    fine = FineGrid.of(grid)
     for axis in range(d):
-        places = by_cell(fine.centres()[None, :, axis], grid)[0]
+        places = fine.by_cell(fine.centres()[None, :, axis])[0]
         assert places.mean(axis=1) == pytest.approx(grid.centres()[:, axis])
         assert np.abs(places - grid.centres()[:, axis, None]).max() < 1 / m
 
@@ -119,7 +122,7 @@ def test_samples_scatter_as_much_as_the_noise_leaves_open() -> None:
     release = shaken(exact, "0.2")
     density = posterior(release, 3, rng=seeded(0))
     assert density.draws.counts.std(axis=0).sum() > 20
-    weights = by_cell(density.weights[None], exact.grid)[0].sum(axis=1)
+    weights = density.fine.by_cell(density.weights[None])[0].sum(axis=1)
     assert np.abs(density.draws.counts.mean(axis=0) - weights).sum() < 0.25 * weights.sum()
 
 

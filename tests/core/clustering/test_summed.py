@@ -13,7 +13,7 @@ from core.cells import DenseCells
 from core.clustering.likelihood import between, cell_likelihood
 from core.clustering.methods import Method, _signal, place
 from core.clustering.posterior import by_cell, posterior
-from core.domain.domain import Attribute, Domain
+from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.intervals.levels import Interval
 from core.queries.clusters import assign, find_clusters
@@ -177,7 +177,7 @@ def test_four_dimensional_centres_of_summed_cells_are_moved_within_their_cells()
     grid = Grid.uniform(5, 4)
     cells = np.ravel_multi_index(tuple((values * 5).astype(int).T), grid.shape)
     counts = np.bincount(cells, minlength=grid.cell_count)
-    domain = Domain(tuple(Attribute(name, 0, 1) for name in "abcd"))
+    domain = Domain(tuple(replace(DOMAIN.attributes[0], name=name, lower=0, upper=1) for name in "abcd"))
     exact = replace(synopsis_of(rows(100), 3), domain=domain, cells=DenseCells(grid, counts), size=6000)
     errors = []
     for seed in range(10):
