@@ -46,7 +46,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters |= {"data": _data, "number": words.number, "percent": words.percent}
+_templates.filters |= {"data": _data, "number": words.number, "percent": words.percent, "sentence": words.sentence}
 _templates.globals |= {"asset": assets.address, "Permission": Permission}
 
 

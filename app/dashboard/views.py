@@ -90,10 +90,13 @@ def wizard(
     facts = {
         "dataset": name,
         "attributes": _attributes(dataset),
+        "unit": dataset.unit.to_json(),
         "remaining": str(dataset.budget.remaining),
         "order": None if ordered is None else _order_facts(ordered),
     }
-    return page(request, "wizard.html", caller, dataset=dataset, ordered=ordered, facts=facts, formats=FORMATS)
+    return page(
+        request, "wizard.html", caller, dataset=dataset, ordered=ordered, facts=facts, formats=FORMATS, words=words
+    )
 
 
 def _order_facts(ordered: Release) -> dict[str, Any]:
@@ -108,7 +111,9 @@ def release_page(request: Request, service: CurrentService, caller: Anyone, rele
     asks = caller.can(Permission.ASK) and release.state == State.PUBLISHED
     template = "explorer.html" if asks else "release.html"
     askers = words.either(roles_with(Permission.ASK))
-    return page(request, template, caller, plots=asks, release=release, facts=facts, askers=askers, State=State)
+    return page(
+        request, template, caller, plots=asks, release=release, facts=facts, askers=askers, State=State, words=words
+    )
 
 
 def _release_facts(

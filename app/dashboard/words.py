@@ -10,6 +10,7 @@ from typing import Any
 from app.ledger.history import BudgetHistory
 from app.releases.datasets import Summary
 from core.budget import Epsilon
+from core.domain.attribute import Attribute
 from core.ledger.entry import LedgerEntry
 
 _PRIORS = (0.5, 0.1, 0.01)
@@ -97,7 +98,7 @@ def why(entry: LedgerEntry) -> str:
         return _terms(detail["order"])
     if "digest" in detail:
         return f"digest {detail['digest']}"
-    return str(detail.get("reason", entry.kind.description.remark))
+    return str(detail.get("reason", entry.kind.description.remark)) + _of_persons(detail)
 
 
 def _about_key(detail: Mapping[str, Any]) -> str:
@@ -114,7 +115,51 @@ def _terms(order: Any) -> str:
         return ""
     size = order.get("size", {})
     stated = f"size {size['declared']:,} declared" if "declared" in size else "size estimated"
-    return f"{', '.join(map(str, order.get('attributes', [])))}; {order.get('clusters')} clusters; {stated}"
+    names = ", ".join(map(str, order.get("attributes", [])))
+    return f"{names}; {order.get('clusters')} clusters; {stated}{_of_persons(order)}"
+
+
+def _of_persons(detail: Mapping[str, Any]) -> str:
+    """The unit of an entry where it is a person; entries about records say nothing of it."""
+    stated = detail.get("unit")
+    is_person = isinstance(stated, Mapping) and stated.get("kind") == "person"
+    return f"; {unit(stated)}" if is_person else ""
+
+
+def unit(stated: Mapping[str, Any] | None) -> str:
+    """Whose presence a dataset or a release protects, as a phrase; None, as in entries of version 0.1, is a record."""
+    if stated is None or stated.get("kind") != "person":
+        return "protects records: each row by itself"
+    rows = stated.get("max_rows")
+    return f"protects persons: column {stated.get('column')}, at most {rows} {'row' if rows == 1 else 'rows'} each"
+
+
+_KINDS = {"integer": "whole number", "datetime": "date and time"}
+_NAMED = 12  # values of a category in a table
+
+
+def kind(attribute: Attribute) -> str:
+    """The kind of an attribute, in words."""
+    return _KINDS.get(attribute.kind, attribute.kind)
+
+
+def bounds(attribute: Attribute) -> str:
+    """The public bounds or values that an attribute declares, in words."""
+    declared = attribute.declaration()
+    if "values" not in declared:
+        return " to ".join(_end(declared[end]) for end in ("lower", "upper"))
+    values = declared["values"]
+    more = [f"{len(values) - _NAMED:,} more"] * (len(values) > _NAMED) + ["all others together"] * ("other" in declared)
+    return ", ".join([*values[:_NAMED], *more])
+
+
+def _end(value: float | str) -> str:
+    return value.replace("T", " ").replace("Z", " UTC") if isinstance(value, str) else number(value, 6)
+
+
+def sentence(phrase: str) -> str:
+    """A phrase with a capital letter."""
+    return phrase[:1].upper() + phrase[1:]
 
 
 def steps(history: BudgetHistory) -> dict[str, Sequence[Any]]:

@@ -1,29 +1,22 @@
-// The count panel: a box, drawn on the map or typed into fields; the service counts it; shown with its interval.
+// The panel of a part of the rows: drawn on the map or given in fields. The service counts it, shown with its interval;
+// on request all other panels show this part alone.
 import { ask, tell } from "./api.js";
+import { fieldOf } from "./fields.js";
 import { number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 
 const at = (id) => document.getElementById(id);
-const text = (input) => input.value.trim();
-const sound = (input) => text(input) === "" || Number.isFinite(Number(text(input)));
-
-// An error message for a text that is not a number, with a suggestion if the commas allow one.
-function fault(name, written) {
-  const plain = written.replaceAll(",", "");
-  const meant = /^[-+]?\d+,\d{3}$/.test(written) ? `${plain} or ${written.replace(",", ".")}`
-    : /^[-+]?\d*,\d+$/.test(written) ? written.replace(",", ".")
-      : /^[-+]?\d{1,3}(,\d{3})+(\.\d*)?$/.test(written) ? plain : "";
-  return `${name}: '${written}' is not a number${meant ? `; write ${meant}` : ""}.`;
-}
 
 export class BoxPanel {
-  constructor(about) {
-    Object.assign(this, { about, active: false, asked: 0, onChange: () => {}, fields: new Map() });
-    about.attributes.forEach((attribute, place) => this.addRow(attribute, place));
+  constructor(about, part) {
+    Object.assign(this, { about, part, active: false, asked: 0, onChange: () => {} });
+    this.fields = new Map(about.attributes.map((attribute, place) => [attribute.name, fieldOf(attribute, place)]));
+    at("box-fields").append(...[...this.fields.values()].map((field) => field.element));
     at("box").addEventListener("submit", (event) => { event.preventDefault(); this.count(); });
     at("box-snap").addEventListener("change", () => (this.active ? this.count() : this.describe()));
+    at("box-show").addEventListener("click", () => this.showPart());
     at("box-clear").addEventListener("click", () => {
-      for (const pair of this.fields.values()) pair.forEach((input) => { input.value = ""; });
+      for (const field of this.fields.values()) field.clear();
       this.check();
       this.forget();
       this.describe();
@@ -31,54 +24,18 @@ export class BoxPanel {
     this.describe();
   }
 
-  addRow(attribute, place) {
-    const row = document.createElement("div");
-    row.className = "box-row";
-    const name = document.createElement("span");
-    name.textContent = attribute.name;
-    const pair = ["from", "to"].map((end) => {
-      const input = document.createElement("input");
-      input.id = `box-${place}-${end}`;
-      input.inputMode = "decimal";
-      input.autocomplete = "off";
-      input.placeholder = String(end === "from" ? attribute.lower : attribute.upper);
-      input.setAttribute("aria-label", `${attribute.name} ${end}`);
-      return input;
-    });
-    const dash = document.createElement("span");
-    dash.textContent = "to";
-    const message = Object.assign(document.createElement("p"), { id: `box-${place}-fault`, className: "field-fault", hidden: true });
-    row.append(name, pair[0], dash, pair[1], message);
-    at("box-fields").append(row);
-    this.fields.set(attribute.name, pair);
+  // A selection on a chart along an attribute, from one end to the other; or on its missing values.
+  drag(attribute, ends) {
+    this.fields.get(attribute.name).drag(ends);
   }
 
-  set(attribute, [low, high]) {
-    const [from, to] = this.fields.get(attribute.name);
-    from.value = low;
-    to.value = high;
+  choose(attribute, labels) {
+    this.fields.get(attribute.name).choose(labels);
   }
 
-  // Shows an error at each wrong field. Returns the first of them, or null if all fields are numbers or empty.
+  // Shows an error at each wrong field. Returns the first of them, or null if all can be understood.
   check() {
-    let first = null;
-    for (const [name, pair] of this.fields) {
-      const wrong = pair.filter((input) => !sound(input));
-      const message = pair[0].parentElement.querySelector(".field-fault");
-      message.hidden = wrong.length === 0;
-      message.textContent = wrong.map((input) => fault(name, text(input))).join(" ");
-      for (const input of pair) {
-        if (wrong.includes(input)) {
-          input.setAttribute("aria-invalid", "true");
-          input.setAttribute("aria-describedby", message.id);
-        } else {
-          input.removeAttribute("aria-invalid");
-          input.removeAttribute("aria-describedby");
-        }
-      }
-      first ??= wrong[0] ?? null;
-    }
-    return first;
+    return [...this.fields.values()].map((field) => field.check()).find((input) => input !== null) ?? null;
   }
 
   // Removes the box: its answer, a request that is still running, and its outline on the map.
@@ -91,21 +48,16 @@ export class BoxPanel {
 
   // Whether there is a box to draw: a field may have become invalid since it was counted.
   get drawable() {
-    return this.active && [...this.fields.values()].flat().every(sound);
+    return this.active && [...this.fields.values()].every((field) => field.wrong.length === 0);
   }
 
-  // [low, high], or null if neither end is given.
+  // Both ends as positions on a chart, or null if the attribute has no range.
   ends(attribute) {
-    const [from, to] = this.fields.get(attribute.name).map(text);
-    if (!from && !to) return null;
-    return [from ? Number(from) : attribute.lower, to ? Number(to) : attribute.upper];
+    return this.fields.get(attribute.name).ends;
   }
 
   where() {
-    return this.about.attributes.flatMap((attribute) => {
-      const [from, to] = this.fields.get(attribute.name).map(text);
-      return from || to ? [`${attribute.name}:${from}..${to}`] : [];
-    });
+    return [...this.fields].flatMap(([name, { part }]) => (part === null ? [] : [`${name}:${part}`]));
   }
 
   get snap() {
@@ -113,21 +65,20 @@ export class BoxPanel {
   }
 
   path() {
-    const query = this.where().map((condition) => `where=${encodeURIComponent(condition).replaceAll("%3A", ":")}`);
-    if (this.snap) query.push("snap=true");
-    return `/v1/releases/${this.about.id}/count${query.length ? `?${query.join("&")}` : ""}`;
+    return this.part.path("count", this.snap ? ["snap=true"] : [], this.where());
   }
 
   describe() {
     setLines("count", curl(this.path()), `answer = client.count(${literal(this.about.id)}, where=${literal(this.where())}${this.snap ? ", snap=True" : ""})`);
   }
 
+  // Counts the box. Returns whether it could be counted.
   async count() {
     const wrong = this.check();
     if (wrong) {
       this.forget();
       wrong.focus();
-      return;
+      return false;
     }
     const mine = ++this.asked;
     this.active = true;
@@ -136,9 +87,16 @@ export class BoxPanel {
     try {
       const estimate = await ask(this.path());
       if (mine === this.asked) this.show(estimate);
+      return mine === this.asked;
     } catch (error) {
       if (mine === this.asked) tell(at("box-answer"), error);
+      return false;
     }
+  }
+
+  // A part that can be counted can be shown: the service refuses the same ones for both.
+  async showPart() {
+    if (await this.count()) this.part.set(this.where());
   }
 
   // Shows the interval of the total error first, then its parts.
@@ -155,7 +113,8 @@ export class BoxPanel {
         `${rows(withCut)} with all of them. Noise alone: ${span(estimate.noise)}.`, "cut help"));
     }
     for (const [name, { low, high }] of Object.entries(estimate.snapped ?? {})) {
-      shown.push(line(`${name} was counted from ${number(low, 6)} to ${number(high, 6)}, the nearest cell edges.`, "snapped help"));
+      const { attribute } = this.fields.get(name);
+      shown.push(line(`${name} was counted from ${attribute.shown(low)} to ${attribute.shown(high)}, the nearest cell edges.`, "snapped help"));
     }
     at("box-answer").replaceChildren(...shown);
   }

@@ -1,9 +1,11 @@
 // Counts the rows of a text file that the service would read, drop and clip. It runs in the browser; nothing is sent. The
 // rules are those of app/ingest/csv_reader.py and ndjson_reader.py: each line is parsed on its own. A test compares both.
+// What a value is depends on the kind of its attribute, which reads it: see attribute.js.
+import { DROPPED, OUTSIDE } from "./kind.js";
 
 export const MOST_BYTES = 32 * 2 ** 20; // only so much of the file is read
 const LONGEST_LINE = 64 * 2 ** 10;
-const NUMBER = /^[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*$/;
+const LONGEST_ID = 256; // bytes
 
 // Yields the lines of a file in groups; `whole` of the last group says whether the file was read to its end.
 async function* lineGroups(file, gzip) {
@@ -41,36 +43,59 @@ function fieldsOf(line) {
   }
 }
 
-function columnsOf(line, attributes) {
-  const names = (fieldsOf(line.replace(/^\ufeff/, "")) ?? []).map((name) => name.replace(/^[ \t]+|[ \t]+$/g, ""));
-  const listed = (wanted) => attributes.map(({ name }) => name).filter((name) => wanted(names.filter((other) => other === name).length)).join(", ");
+const trimmed = (text) => text.replace(/^[ \t]+|[ \t]+$/g, "");
+
+// The places of the wanted columns; the last one is that of the ids of persons, if they are wanted.
+function columnsOf(line, wanted) {
+  const names = (fieldsOf(line.replace(/^\ufeff/, "")) ?? []).map(trimmed);
+  const listed = (chosen) => wanted.filter((name) => chosen(names.filter((other) => other === name).length)).join(", ");
   const missing = listed((count) => count === 0);
   if (missing) throw new Error(`The file has no column for: ${missing}. Names are matched exactly.`);
   const ambiguous = listed((count) => count > 1);
   if (ambiguous) throw new Error(`The file has more than one column for: ${ambiguous}. Keep one of each.`);
-  return { width: names.length, places: attributes.map(({ name }) => names.indexOf(name)) };
+  return { width: names.length, places: wanted.map((name) => names.indexOf(name)) };
 }
 
-function csvNumbers(line, { width, places }) {
+// Both functions return the values of a row, null for a missing one, and its id; or null for a line that is no row.
+function csvRow(line, { width, places }, { attributes, person }) {
   const fields = fieldsOf(line);
   if (fields?.length !== width) return null;
-  const wanted = places.map((place) => fields[place]);
-  return wanted.every((field) => NUMBER.test(field)) ? wanted.map(Number) : null;
+  return {
+    values: attributes.map((attribute, x) => attribute.fromText(fields[places[x]])),
+    id: person ? trimmed(fields[places.at(-1)]) : null,
+  };
 }
 
-function jsonNumbers(line, attributes) {
+function jsonRow(line, { attributes, person }) {
+  let row = null;
   try {
-    const row = JSON.parse(line.replace(/^\ufeff/, ""));
-    const numbers = attributes.map(({ name }) => (Object.hasOwn(row, name) ? row[name] : null));
-    return numbers.every((value) => typeof value === "number") ? numbers : null;
+    row = JSON.parse(line.replace(/^\ufeff/, ""));
   } catch {
     return null;
   }
+  if (typeof row !== "object" || row === null || Array.isArray(row)) return null;
+  if (Object.values(row).some((value) => Math.abs(value) === Infinity && typeof value === "number")) return null; // 1e999 is no JSON
+  const of = (name) => (Object.hasOwn(row, name) ? row[name] : null);
+  const id = person ? of(person.column) : null;
+  return {
+    values: attributes.map((attribute) => attribute.fromJson(of(attribute.name))),
+    id: Number.isInteger(id) ? String(id) : typeof id === "string" ? id : "",
+  };
 }
 
-// The numbers of rows read, dropped and clipped, and whether the whole file was read. Throws if the columns do not fit.
-export async function checkText(file, { csv, gzip, attributes, outOfRange }, signal) {
-  const counted = { read: 0, dropped: 0, clipped: 0, whole: false };
+// What becomes of a row: the worst of what its values say.
+function verdictOf(row, { attributes, person }) {
+  if (!row || (person && !(row.id && new TextEncoder().encode(row.id).length <= LONGEST_ID))) return DROPPED;
+  return Math.max(...row.values.map((value, x) => attributes[x].verdict(value)));
+}
+
+// The numbers of rows read, dropped, clipped and, for persons, beyond the limit of rows per person; and whether the whole
+// file was read. `person` has the column and the limit; null for records. Throws if the columns do not fit.
+export async function checkText(file, { csv, gzip, attributes, outOfRange, person = null }, signal) {
+  const counted = { read: 0, dropped: 0, clipped: 0, overLimit: 0, whole: false };
+  const rowsOf = new Map();
+  const wanted = [...attributes.map(({ name }) => name), ...(person ? [person.column] : [])];
+  const terms = { attributes, person };
   let columns = null;
   for await (const { lines, whole } of lineGroups(file, gzip)) {
     signal.throwIfAborted();
@@ -78,16 +103,22 @@ export async function checkText(file, { csv, gzip, attributes, outOfRange }, sig
     for (const ended of lines) {
       const line = ended.endsWith("\r") ? ended.slice(0, -1) : ended;
       if (csv && !columns) {
-        columns = columnsOf(line, attributes);
+        columns = columnsOf(line, wanted);
         continue;
       }
       if (!line) continue;
       counted.read += 1;
-      const numbers = line.length > LONGEST_LINE ? null : csv ? csvNumbers(line, columns) : jsonNumbers(line, attributes);
-      if (!numbers?.every(Number.isFinite)) {
+      const row = line.length > LONGEST_LINE ? null : csv ? csvRow(line, columns, terms) : jsonRow(line, terms);
+      const verdict = verdictOf(row, terms);
+      if (verdict === DROPPED || (verdict === OUTSIDE && outOfRange === "drop")) {
         counted.dropped += 1;
-      } else if (numbers.some((value, x) => value < attributes[x].lower || value > attributes[x].upper)) {
-        counted[outOfRange === "drop" ? "dropped" : "clipped"] += 1;
+        continue;
+      }
+      if (verdict === OUTSIDE) counted.clipped += 1;
+      if (person) {
+        const rows = (rowsOf.get(row.id) ?? 0) + 1;
+        rowsOf.set(row.id, rows);
+        if (rows > person.maxRows) counted.overLimit += 1;
       }
     }
   }

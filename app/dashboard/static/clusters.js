@@ -1,6 +1,6 @@
 // The cluster panel: the slider for k, and a table of centres and sizes with their intervals.
 import { ask, tell } from "./api.js";
-import { number, shown } from "./format.js";
+import { number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 import { watchScroll } from "./scroll.js";
 
@@ -8,14 +8,19 @@ const at = (id) => document.getElementById(id);
 const QUICK = 200_000; // cells; beyond this, clusters are computed on request, not on every move of the slider
 
 export class ClusterPanel {
-  constructor(about) {
-    Object.assign(this, { about, clustering: null, asked: 0, onChange: () => {} });
+  constructor(about, part) {
+    Object.assign(this, { about, part, clustering: null, asked: 0, onChange: () => {} });
     at("k").addEventListener("input", () => {
       at("k-value").textContent = at("k").value;
       clearTimeout(this.waiting);
       this.waiting = setTimeout(() => this.offer(Number(at("k").value)), 120);
     });
     for (const id of ["show-regions", "show-borders"]) at(id).addEventListener("change", () => this.onChange());
+  }
+
+  // The attributes of the clusters, in their order: all but the categories.
+  get attributes() {
+    return this.clustering?.attributes.map((name) => this.about.named(name)) ?? [];
   }
 
   // Clusters of a large grid take a while the first time (then the answer is cached), so they wait for a click.
@@ -37,8 +42,8 @@ export class ClusterPanel {
   }
 
   describe(k) {
-    const path = `/v1/releases/${this.about.id}/clusters?k=${k}`;
-    setLines("clusters", curl(path), `clusters = client.clusters(${literal(this.about.id)}, k=${k})`);
+    const path = this.part.path("clusters", [`k=${k}`]);
+    setLines("clusters", curl(path), `clusters = client.clusters(${literal(this.about.id)}, k=${k}${this.part.python})`);
     return path;
   }
 
@@ -56,7 +61,10 @@ export class ClusterPanel {
       this.show();
       this.onChange();
     } catch (error) {
-      if (mine === this.asked) tell(at("clusters-body"), error);
+      if (mine !== this.asked) return;
+      tell(at("clusters-body"), error);
+      this.clustering = null; // those of other rows or of another k would be misread
+      this.onChange();
     } finally {
       at("clusters-body").removeAttribute("aria-busy");
     }
@@ -102,8 +110,8 @@ export class ClusterPanel {
       row.insertCell().textContent = String(i + 1);
       this.cell(row, number(clustering.sizes[i]), unsure.size, (value) => number(value));
       centre.forEach((value, place) => {
-        const attribute = this.about.attributes.find(({ name }) => name === clustering.attributes[place]);
-        this.cell(row, shown(value, attribute), unsure.center[place], (end) => shown(end, attribute));
+        const attribute = this.attributes[place];
+        this.cell(row, attribute.shown(value), unsure.center[place], (end) => attribute.shown(end));
       });
       if (this.hasNoiseColumn(clustering)) {
         const cell = row.insertCell();
@@ -120,13 +128,17 @@ export class ClusterPanel {
     cell.append(value);
     const range = document.createElement("div");
     range.className = "quiet-text";
-    range.textContent = `${words(interval.low)} to ${words(interval.high)}`;
+    const end = (text) => Object.assign(document.createElement("span"), { className: "nowrap", textContent: text });
+    range.append(end(`${words(interval.low)} to`), " ", end(words(interval.high)));
     cell.append(range);
   }
 
   notes(clustering) {
     const remarks = [`Stability ${number(clustering.stability, 2)}, inertia ${number(clustering.inertia)}. Intervals at 95 %, from the noise alone.`];
     if (clustering.method) remarks.push(`Method: ${clustering.method}${clustering.method_reason ? `. ${clustering.method_reason}` : ""}`);
+    const optional = this.attributes.filter((attribute) => attribute.keepsMissing).map(({ name }) => name);
+    if (optional.length) remarks.push(`Rows without a value of ${optional.join(" or ")} are left out: they lie nowhere.`);
+    if (clustering.slice) remarks.push("Distances are measured within the part that is shown.");
     const paragraphs = remarks.map((words) => {
       const line = document.createElement("p");
       line.className = "quiet-text";

@@ -36,12 +36,13 @@ function show(newVerdict) {
   tellChange();
 }
 
-function judged({ read, dropped, clipped, whole }) {
+function judged({ read, dropped, clipped, overLimit, whole }) {
   const part = whole ? "" : ` in the first ${weight(MOST_BYTES)}`;
   const here = "Looked at in this browser; nothing was sent.";
   if (read === dropped) return { good: false, words: `No row${part} would be kept, so only noise would be published. ${here}` };
   const good = dropped + clipped <= ASKED_SHARE * read;
-  return { good, sure: true, words: `${number(read, 12)} rows${part}: ${number(dropped, 12)} would be dropped, ${number(clipped, 12)} clipped. ${here}` };
+  const beyond = overLimit ? `, ${number(overLimit, 12)} left out beyond the limit of rows per person` : "";
+  return { good, sure: true, words: `${number(read, 12)} rows${part}: ${number(dropped, 12)} would be dropped, ${number(clipped, 12)} clipped${beyond}. ${here}` };
 }
 
 // Check the file, again if the terms or the format have changed since the last check.
@@ -49,7 +50,7 @@ export async function look() {
   const terms = termsNow();
   if (!chosen || !terms?.attributes.length) return;
   const asked = { ...terms, csv: at("media").value === "text/csv", gzip: at("gzip").checked };
-  const text = JSON.stringify([asked, at("media").value]);
+  const text = JSON.stringify([{ ...asked, attributes: asked.attributes.map(({ name }) => name) }, at("media").value]);
   if (text === looked) return;
   looked = text;
   stopping.abort();
@@ -87,8 +88,8 @@ function choose(file) {
   look();
 }
 
-// Move the chooser into a step. `terms` returns the attributes and the rule for values out of range; `changed` is called
-// when the file or its verdict changes.
+// Move the chooser into a step. `terms` returns the attributes, the rule for values out of range and the unit; `changed`
+// is called when the file or its verdict changes.
 export function prepareFile(place, terms, changed) {
   at(place).append(at("file-part"));
   at("file-part").hidden = false;

@@ -6,15 +6,53 @@ export function number(value, digits = 3) {
   return Number(value.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
 
-// A value rounded for its attribute: the number of decimals follows from the width of the bounds.
-export function inUnits(value, attribute) {
-  const width = attribute.upper - attribute.lower;
-  const places = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(width))));
+// A value rounded for bounds that lie so far apart.
+export function inUnits(value, width) {
+  const places = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(width || 1))));
   return Number(value.toFixed(places));
 }
 
-export function shown(value, attribute) {
-  return inUnits(value, attribute).toLocaleString("en", { maximumFractionDigits: 12 });
+// The shape of a grid: "12 cells on each of 2 axes" or, where axes differ, "24 × 13 × 3 cells".
+export function gridWords({ cells_per_axis: each, dimensions, shape }) {
+  if (each === null) return `${shape.map((cells) => number(cells, 6)).join(" × ")} cells`;
+  return `${number(each, 6)} cells${dimensions > 1 ? ` on each of ${dimensions} axes` : ""}`;
+}
+
+// Rows of terms and words for a list of facts.
+export function factRows(rows) {
+  return rows.map(([term, words]) => {
+    const row = document.createElement("div");
+    const name = document.createElement("dt");
+    const value = document.createElement("dd");
+    name.textContent = term;
+    value.textContent = words;
+    row.append(name, value);
+    return row;
+  });
+}
+
+// A table of texts; all columns but the first are numbers.
+export function textTable(titles, rows) {
+  const table = document.createElement("table");
+  table.className = "compact";
+  const head = table.createTHead().insertRow();
+  titles.forEach((text, place) => {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    cell.textContent = text;
+    if (place) cell.className = "num";
+    head.append(cell);
+  });
+  const body = table.createTBody();
+  for (const texts of rows) {
+    const row = body.insertRow();
+    texts.forEach((text, place) => {
+      const cell = row.insertCell();
+      cell.textContent = text;
+      if (place) cell.className = "num";
+    });
+  }
+  return table;
 }
 
 const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -30,11 +68,11 @@ export function localTimes(root) {
   }
 }
 
-// A sentence with the factor exp(epsilon) by which odds can grow.
-export function odds(epsilon) {
+// A sentence with the factor exp(epsilon) by which odds can grow. The unit is what is protected: a record or a person.
+export function odds(epsilon, unit = "record") {
   const factor = Math.exp(epsilon);
-  if (factor > 1e6) return "Odds that one record is there can grow by a factor of more than a million: practically no protection.";
+  if (factor > 1e6) return `Odds that one ${unit} is there can grow by a factor of more than a million: practically no protection.`;
   const half = 1 / (1 + Math.exp(-epsilon));
-  return `Odds that one record is there can grow by a factor of at most ${number(factor)}: ` +
+  return `Odds that one ${unit} is there can grow by a factor of at most ${number(factor)}: ` +
     `from 50\u00a0% to at most ${half > 0.999 ? "over 99.9" : number(100 * half)}\u00a0%.`;
 }

@@ -1,7 +1,9 @@
-// The map panel: a heat map of two attributes with the clusters on it; a bar chart if the release has one attribute.
+// The map panel: a heat map of two attributes, or bars of one, with the clusters on it.
 import { ask, tell } from "./api.js";
+import { MISSING_LABEL } from "./attribute.js";
 import { axis, certainty, colours, draw, layout, plain } from "./charts.js";
-import { inUnits, number } from "./format.js";
+import { number } from "./format.js";
+import { barChart, heatChart } from "./histogram.js";
 import { curl, literal, setLines } from "./lines.js";
 import { cells, scaled, unscaled } from "./voronoi.js";
 
@@ -9,114 +11,94 @@ const FINEST = 128; // cells on an axis that are sent and drawn; the service sum
 const at = (id) => document.getElementById(id);
 
 export class MapPanel {
-  constructor(about, clusters, box) {
-    Object.assign(this, { about, clusters, box, histogram: null, asked: 0, listening: false });
+  constructor(about, part, clusters, box) {
+    Object.assign(this, { about, part, clusters, box, histogram: null, asked: 0, listening: false });
   }
 
+  // The attributes on the axes, the horizontal one first; a single one is shown as bars.
   get shown() {
-    const names = this.about.attributes.length === 1 ? [at("x-axis").value] : [at("x-axis").value, at("y-axis").value];
-    return names.map((name) => this.about.attributes.find((attribute) => attribute.name === name));
+    return [at("x-axis").value, at("y-axis").value].filter(Boolean).map((name) => this.about.named(name));
   }
 
   async load() {
     const mine = ++this.asked;
-    const names = this.shown.map((attribute) => attribute.name).reverse(); // the last attribute varies fastest: it is the horizontal axis
-    const coarse = this.about.plan.grid.cells_per_axis > FINEST;
-    const query = `attributes=${names.map(encodeURIComponent).join(",")}${coarse ? `&cells=${FINEST}` : ""}`;
-    const path = `/v1/releases/${this.about.id}/marginal?${query}`;
-    setLines("map", curl(path), `histogram = client.marginal(${literal(this.about.id)}, ${literal(names)}${coarse ? `, cells=${FINEST}` : ""})`);
+    const { shown } = this;
+    const names = shown.map((attribute) => attribute.name).reverse(); // the last attribute varies fastest: it is the horizontal axis
+    const coarse = shown.some((attribute) => attribute.isOrdered && attribute.cells > FINEST);
+    const path = this.part.path("marginal", [`attributes=${names.map(encodeURIComponent).join(",")}`, ...(coarse ? [`cells=${FINEST}`] : [])]);
+    setLines("map", curl(path), `histogram = client.marginal(${literal(this.about.id)}, ${literal(names)}${coarse ? `, cells=${FINEST}` : ""}${this.part.python})`);
     try {
       const histogram = await ask(path);
       if (mine !== this.asked) return;
-      this.histogram = histogram;
+      Object.assign(this, { histogram, drawn: shown });
+      tell(at("problem"), null);
       await this.draw();
     } catch (error) {
-      tell(at("problem"), error);
+      if (mine === this.asked) tell(at("problem"), error);
     }
   }
 
   async draw() {
     if (!this.histogram) return;
     const colour = colours();
-    const flat = this.shown.length === 1;
-    const traces = flat ? this.bars(colour) : this.heat(colour);
     const place = at("map");
     const narrow = place.clientWidth < 500;
-    const [across, up] = this.shown;
+    const flat = this.drawn.length === 1;
+    const chart = flat ? barChart(colour, this.drawn[0], this.histogram) : heatChart(colour, this.drawn, this.histogram, !narrow);
+    this.blocks = chart.blocks;
+    const traces = [...chart.traces, ...this.borders(colour), ...this.centres(colour)];
     await draw(place, traces, layout(colour, {
       margin: { l: narrow ? 44 : 60, r: narrow ? 4 : 16, t: 8, b: 48 }, dragmode: "select", selectdirection: flat ? "h" : "any",
       newselection: { line: { color: colour.ordered, width: 2, dash: "solid" } },
       activeselection: { fillcolor: colour.ordered, opacity: 0.12 },
       selections: this.selection(colour), shapes: this.regions(colour),
-      xaxis: axis(colour, across.name, { range: [across.lower, across.upper], fixedrange: true, showgrid: flat }),
-      yaxis: flat ? axis(colour, "noisy count", { fixedrange: true })
-        : axis(colour, up.name, { range: [up.lower, up.upper], fixedrange: true, showgrid: false }),
+      ...chart.axes, ...(flat ? { yaxis: axis(colour, "noisy count", { fixedrange: true }) } : {}),
     }));
     this.listen(place);
     this.words();
     place.dataset.ready = String(this.clusters.clustering?.centers.length ?? 0);
-    place.dataset.axes = this.shown.map((attribute) => attribute.name).join(" ");
+    place.dataset.axes = this.drawn.map((attribute) => attribute.name).join(" ");
+    place.dataset.part = this.part.where.join(" ");
   }
 
   listen(place) {
     if (this.listening) return;
     this.listening = true;
     place.on("plotly_selected", (event) => {
-      const range = event?.range;
-      if (!range) return;
-      this.shown.forEach((attribute, number_) => {
-        const [start, end] = range[number_ === 0 ? "x" : "y"];
-        const ends = [Math.min(start, end), Math.max(start, end)].map((value) => Math.min(attribute.upper, Math.max(attribute.lower, value)));
-        this.box.set(attribute, ends.map((value) => inUnits(value, attribute)));
+      if (!event?.range) return;
+      this.drawn.forEach((attribute, i) => {
+        const letter = i === 0 ? "x" : "y";
+        const isOwn = !this.blocks[i].ticks || !attribute.isOrdered; // else the part has missing values alone
+        if (event.range[letter] && isOwn) this.box.drag(attribute, event.range[letter]);
+        else this.box.choose(attribute, [MISSING_LABEL]);
       });
       this.box.count();
     });
   }
 
-  heat(colour) {
-    const [across, up] = [...this.histogram.attributes].reverse();
-    const most = this.histogram.counts.reduce((high, row) => row.reduce((a, b) => Math.max(a, b), high), 1);
-    const sure = certainty(this.histogram);
-    return [{
-      type: "heatmap", x: across.edges, y: up.edges, z: this.histogram.counts, zmin: 0, zmax: most, colorscale: colour.heat,
-      hovertemplate: `${plain(across.name)} %{x}<br>${plain(up.name)} %{y}<br>noisy count %{z} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
-      colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: colour.soft, size: 11 }, len: 0.9, nticks: 5 },
-      showscale: at("map").clientWidth > 500,
-    }, ...this.borders(colour), ...this.centres(colour)];
-  }
-
-  bars(colour) {
-    const [{ edges, name }] = this.histogram.attributes;
-    const widths = edges.slice(1).map((edge, i) => edge - edges[i]);
-    const sure = certainty(this.histogram);
-    return [{
-      type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: this.histogram.counts, width: widths,
-      marker: { color: colour.accent, line: { width: 0 } },
-      hovertemplate: `${plain(name)} %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
-    }, ...this.centres(colour)];
-  }
-
-  // The cluster centres in the units of this chart, largest cluster first.
+  // The cluster centres as positions on this chart, largest cluster first; none on an axis that has no distances.
   placed() {
     const clusters = this.clusters.clustering;
-    if (!clusters) return [];
-    const places = this.shown.map((attribute) => clusters.attributes.indexOf(attribute.name));
+    const places = this.drawn.map((attribute) => clusters?.attributes.indexOf(attribute.name) ?? -1);
+    if (places.includes(-1) || this.blocks.some((block) => block.ticks)) return [];
+    const interval = (attribute, { low, high }) => ({ low: attribute.at(low), high: attribute.at(high), words: `${attribute.shown(low)} to ${attribute.shown(high)}` });
     return clusters.centers.map((centre, i) => ({
-      label: String(i + 1), size: clusters.sizes[i], whole: centre, values: places.map((place) => centre[place]),
-      intervals: places.map((place) => clusters.uncertainty[i].center[place]),
+      label: String(i + 1), size: clusters.sizes[i], whole: this.clusters.attributes.map((attribute, x) => attribute.at(centre[x])),
+      values: places.map((place, x) => this.drawn[x].at(centre[place])), texts: places.map((place, x) => this.drawn[x].shown(centre[place])),
+      intervals: places.map((place, x) => interval(this.drawn[x], clusters.uncertainty[i].center[place])),
     }));
   }
 
   centres(colour) {
     const placed = this.placed();
-    const flat = this.shown.length === 1;
+    const flat = this.drawn.length === 1;
     const top = flat ? Math.max(...this.histogram.counts) : 0;
     return [{
       mode: "markers+text", x: placed.map((cluster) => cluster.values[0]), y: placed.map((cluster) => (flat ? top : cluster.values[1])),
       text: placed.map((cluster) => cluster.label), textfont: { color: colour.ink, size: 12 }, name: "centres",
       marker: { size: 22, color: colour.surface, line: { color: colour.ordered, width: 2.5 } },
       hovertemplate: placed.map((cluster) => `cluster ${cluster.label}, about ${number(cluster.size)} rows<br>` +
-        this.shown.map((attribute, i) => `${plain(attribute.name)} ${number(cluster.values[i], 4)} (${number(cluster.intervals[i].low, 4)} to ${number(cluster.intervals[i].high, 4)})`).join("<br>") +
+        this.drawn.map((attribute, i) => `${plain(attribute.name)} ${cluster.texts[i]} (${cluster.intervals[i].words})`).join("<br>") +
         "<extra></extra>"),
       selected: { marker: { opacity: 1 }, textfont: { color: colour.ink } },
       unselected: { marker: { opacity: 1 }, textfont: { color: colour.ink } },
@@ -125,7 +107,7 @@ export class MapPanel {
 
   regions(colour) {
     if (!at("show-regions").checked) return [];
-    const flat = this.shown.length === 1;
+    const flat = this.drawn.length === 1;
     return this.placed().map((cluster) => ({
       type: "rect", x0: cluster.intervals[0].low, x1: cluster.intervals[0].high,
       ...(flat ? { yref: "paper", y0: 0, y1: 1 } : { y0: cluster.intervals[1].low, y1: cluster.intervals[1].high }),
@@ -133,26 +115,31 @@ export class MapPanel {
     }));
   }
 
-  // The slice in which boundaries are drawn: all other attributes are fixed at the mean of the clusters.
-  slice() {
-    const { attributes } = this.about;
+  // The plane in which boundaries are drawn: all other attributes are fixed at the mean of the clusters. Distances are
+  // measured within `span`: the bounds or, of a part, its own.
+  plane() {
     const clusters = this.clusters.clustering;
     const weights = clusters.sizes.map((size) => Math.max(0, size));
     const total = weights.reduce((a, b) => a + b, 0) || 1;
-    return attributes.map((attribute, place) => ({
-      attribute, shown: this.shown.includes(attribute),
-      value: clusters.centers.reduce((sum, centre, i) => sum + (weights[i] / total) * centre[place], 0),
+    return this.clusters.attributes.map((attribute, x) => ({
+      attribute, shown: this.drawn.includes(attribute),
+      span: (clusters.slice?.[attribute.name] && attribute.spanOf(clusters.slice[attribute.name])) ?? [attribute.start, attribute.stop],
+      value: clusters.centers.reduce((sum, centre, i) => sum + (weights[i] / total) * attribute.at(centre[x]), 0),
     }));
   }
 
+  get hasBorders() {
+    return at("show-borders").checked && this.drawn.length === 2 && this.placed().length > 1;
+  }
+
   borders(colour) {
-    if (!at("show-borders").checked || !this.clusters.clustering || this.clusters.clustering.centers.length < 2) return [];
-    const [across, up] = this.shown;
-    const slice = this.slice();
+    if (!this.hasBorders) return [];
+    const plane = this.plane();
+    const [across, up] = this.drawn.map((attribute) => plane.find((other) => other.attribute === attribute).span);
     const points = this.placed().map((cluster) => ({
       x: scaled(cluster.values[0], across), y: scaled(cluster.values[1], up),
-      off: slice.reduce((sum, other, place) => (other.shown ? sum
-        : sum + (scaled(other.value, other.attribute) - scaled(cluster.whole[place], other.attribute)) ** 2), 0),
+      off: plane.reduce((sum, other, place) => (other.shown ? sum
+        : sum + (scaled(other.value, other.span) - scaled(cluster.whole[place], other.span)) ** 2), 0),
     }));
     const xs = [];
     const ys = [];
@@ -164,14 +151,14 @@ export class MapPanel {
       xs.push(null);
       ys.push(null);
     }
-    const dash = this.about.attributes.length > 2 ? "dash" : "solid";
+    const dash = plane.length > 2 ? "dash" : "solid";
     return [{ mode: "lines", x: xs, y: ys, line: { color: colour.ink, width: 1, dash }, opacity: 0.6, hoverinfo: "skip", name: "boundaries" }];
   }
 
   selection(colour) {
-    const ends = this.shown.map((attribute) => this.box.ends(attribute));
+    const ends = this.drawn.map((attribute) => this.box.ends(attribute));
     if (!this.box.drawable || ends.every((pair) => pair === null)) return [];
-    const [x, y] = this.shown.map((attribute, i) => ends[i] ?? [attribute.lower, attribute.upper]);
+    const [x, y] = this.blocks.map(({ edges }, i) => ends[i] ?? [edges[0], edges.at(-1)]);
     const vertical = y ? { y0: y[0], y1: y[1] } : { y0: Math.min(0, ...this.histogram.counts), y1: Math.max(...this.histogram.counts) };
     return [{ type: "rect", xref: "x", yref: "y", x0: x[0], x1: x[1], ...vertical, line: { color: colour.ordered, width: 2, dash: "solid" } }];
   }
@@ -180,16 +167,22 @@ export class MapPanel {
     const sure = certainty(this.histogram);
     const sentences = [sure.words ? `Noisy counts as drawn; each is within ${sure.words} of the true one with 95 % probability.`
       : `Sums of noisy counts of at least ${this.about.plan.threshold}: smaller ones were not released. Point at a cell for its bounds.`];
-    if (this.histogram.cells_summed > 1) sentences.push(`Each square sums up to ${this.histogram.cells_summed} × ${this.histogram.cells_summed} cells of the grid.`);
-    if (this.about.attributes.length > 2) {
-      sentences.push("Counts are summed over the attributes that are not shown; centres and their intervals are seen along those axes.");
-      if (this.clusters.clustering && at("show-borders").checked) {
-        const others = this.slice().filter((other) => !other.shown).map((other) => `${other.attribute.name} = ${number(other.value, 4)}`);
-        sentences.push(`Dashed boundaries are exact in the slice where ${others.join(", ")}; elsewhere they lie elsewhere.`);
-      }
-    } else if (this.about.attributes.length === 2 && at("show-borders").checked) sentences.push("Lines separate what is nearest to each centre.");
-    if (at("show-regions").checked) sentences.push("Rectangles are 95 % intervals of each coordinate, from the noise alone.");
+    const summed = [this.histogram.cells_summed ?? 1].flat();
+    if (Math.max(...summed) > 1) {
+      const [across, up] = this.drawn.map((_, i) => summed.at(-1 - i) ?? summed[0]);
+      sentences.push(`Each ${up ? "square" : "bar"} sums up to ${across}${up ? ` × ${up}` : ""} cells of the grid.`);
+    }
+    const centred = this.placed().length > 0;
+    if (this.about.attributes.length > this.drawn.length) {
+      sentences.push(`Counts are summed over the attributes that are not shown${centred ? "; centres and their intervals are seen along those axes" : ""}.`);
+    }
+    if (this.hasBorders) {
+      const others = this.plane().filter((other) => !other.shown).map(({ attribute, value }) => `${attribute.name} = ${attribute.shown(attribute.back(value))}`);
+      sentences.push(others.length ? `Dashed boundaries are exact in the slice where ${others.join(", ")}; elsewhere they lie elsewhere.`
+        : "Lines separate what is nearest to each centre.");
+    }
+    if (centred && at("show-regions").checked) sentences.push("Rectangles are 95 % intervals of each coordinate, from the noise alone.");
+    if (this.histogram.attributes.some((wireAxis) => wireAxis.missing)) sentences.push("Rows without a value are apart.");
     at("map-words").textContent = sentences.join(" ");
   }
 }
-

@@ -1,63 +1,60 @@
 // Panels of the explorer: histogram and quantiles of an attribute, the moments, and downloads.
 import { ask, tell } from "./api.js";
-import { axis, certainty, colours, draw, layout, plain } from "./charts.js";
-import { number, shown } from "./format.js";
+import { axis, certainty, colours, draw, layout } from "./charts.js";
+import { number, textTable } from "./format.js";
+import { barChart } from "./histogram.js";
 import { curl, literal, setLines } from "./lines.js";
 
 const at = (id) => document.getElementById(id);
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 const FINEST = 512;
+let asked = 0;
 
-export async function showAttribute(about, name) {
-  const attribute = about.attributes.find((candidate) => candidate.name === name);
-  const coarse = about.plan.grid.cells_per_axis > FINEST;
-  const base = `/v1/releases/${about.id}`;
-  const histogram = `${base}/marginal?attributes=${encodeURIComponent(name)}${coarse ? `&cells=${FINEST}` : ""}`;
-  const quantiles = `${base}/quantiles?attribute=${encodeURIComponent(name)}${QUANTILES.map((q) => `&q=${q}`).join("")}`;
-  setLines("marginal", curl(histogram), `histogram = client.marginal(${literal(about.id)}, [${literal(name)}]${coarse ? `, cells=${FINEST}` : ""})`);
-  setLines("quantiles", curl(quantiles), `quantiles = client.quantiles(${literal(about.id)}, ${literal(name)}, ${literal(QUANTILES)})`);
+export async function showAttribute(about, part, name) {
+  const mine = ++asked;
+  const attribute = about.named(name);
+  const coarse = attribute.isOrdered && attribute.cells > FINEST;
+  const histogram = part.path("marginal", [`attributes=${encodeURIComponent(name)}`, ...(coarse ? [`cells=${FINEST}`] : [])]);
+  const quantiles = part.path("quantiles", [`attribute=${encodeURIComponent(name)}`, ...QUANTILES.map((q) => `q=${q}`)]);
+  setLines("marginal", curl(histogram), `histogram = client.marginal(${literal(about.id)}, [${literal(name)}]${coarse ? `, cells=${FINEST}` : ""}${part.python})`);
+  setLines("quantiles", curl(quantiles), `quantiles = client.quantiles(${literal(about.id)}, ${literal(name)}, ${literal(QUANTILES)}${part.python})`);
   at("quantile-of").textContent = `of ${name}`;
+  at("quantile-card").hidden = !attribute.isOrdered; // categories have no order
   try {
-    const [bars, answer] = await Promise.all([ask(histogram), ask(quantiles)]);
-    await Promise.all([drawHistogram(attribute, bars), drawQuantiles(attribute, answer.quantiles)]);
+    const [bars, answer] = await Promise.all([ask(histogram), attribute.isOrdered ? ask(quantiles) : null]);
+    if (mine !== asked) return;
+    await drawHistogram(attribute, bars);
+    at("marginal").dataset.ready = name;
+    if (!answer) return;
+    await drawQuantiles(attribute, answer.quantiles);
     fillQuantiles(attribute, answer.quantiles);
   } catch (error) {
-    tell(at("problem"), error);
+    if (mine === asked) tell(at("problem"), error);
   }
 }
 
 async function drawHistogram(attribute, histogram) {
   const colour = colours();
-  const [{ edges }] = histogram.attributes;
-  const widths = edges.slice(1).map((edge, i) => edge - edges[i]);
   const sure = certainty(histogram);
-  const bars = sure.reach !== null ? { type: "constant", value: sure.reach } : {
-    type: "data", symmetric: false, array: histogram.counts.map((count, i) => sure.customdata[i][1] - count),
-    arrayminus: histogram.counts.map((count, i) => count - sure.customdata[i][0]),
-  };
-  await draw(at("marginal"), [{
-    type: "bar", x: widths.map((width, i) => edges[i] + width / 2), y: histogram.counts, width: widths, marker: { color: colour.accent, line: { width: 0 } },
-    error_y: { ...bars, color: colour.soft, thickness: 1, width: 0, visible: edges.length < 150 },
-    hovertemplate: `${plain(attribute.name)} about %{x}<br>noisy count %{y} ${sure.hover}<extra></extra>`, customdata: sure.customdata,
-  }], layout(colour, {
-    xaxis: axis(colour, attribute.name, { range: [attribute.lower, attribute.upper], fixedrange: true }),
-    yaxis: axis(colour, "noisy count", { fixedrange: true }), bargap: 0,
-  }));
+  const { traces, axes } = barChart(colour, attribute, histogram, { whiskers: true });
+  await draw(at("marginal"), traces, layout(colour, { ...axes, yaxis: axis(colour, "noisy count", { fixedrange: true }) }));
   at("marginal-words").textContent = sure.words
     ? `Thin lines are 95 % intervals of each bar: ${sure.words}.` : "Thin lines are what each bar is certain to lie between, at 95 %.";
 }
 
 async function drawQuantiles(attribute, quantiles) {
   const colour = colours();
-  const high = quantiles.map((quantile) => quantile.interval.high - quantile.value);
-  const low = quantiles.map((quantile) => quantile.value - quantile.interval.low);
+  const values = quantiles.map((quantile) => attribute.at(quantile.value));
   await draw(at("quantiles"), [{
-    mode: "markers+lines", x: quantiles.map((quantile) => quantile.value), y: quantiles.map((quantile) => 100 * quantile.q),
+    mode: "markers+lines", x: values, y: quantiles.map((quantile) => 100 * quantile.q),
     line: { color: colour.line, width: 2 }, marker: { color: colour.accent, size: 10 },
-    error_x: { type: "data", array: high, arrayminus: low, color: colour.soft, thickness: 1.5, width: 5 },
-    hovertemplate: `%{y} % lie below %{x}<extra></extra>`,
+    error_x: {
+      type: "data", array: quantiles.map(({ interval }, i) => attribute.at(interval.high) - values[i]),
+      arrayminus: quantiles.map(({ interval }, i) => values[i] - attribute.at(interval.low)), color: colour.soft, thickness: 1.5, width: 5,
+    },
+    text: quantiles.map((quantile) => attribute.shown(quantile.value)), hovertemplate: "%{y} % lie below %{text}<extra></extra>",
   }], layout(colour, {
-    xaxis: axis(colour, attribute.name, { range: [attribute.lower, attribute.upper], fixedrange: true }),
+    xaxis: axis(colour, attribute.name, { type: attribute.plotType, range: [attribute.start, attribute.stop], fixedrange: true }),
     yaxis: axis(colour, "% of rows below", { range: [0, 100], fixedrange: true }),
   }));
 }
@@ -67,7 +64,7 @@ function fillQuantiles(attribute, quantiles) {
   body.replaceChildren();
   for (const quantile of quantiles) {
     const row = body.insertRow();
-    const texts = [`${number(100 * quantile.q)} %`, shown(quantile.value, attribute), `${shown(quantile.interval.low, attribute)} to ${shown(quantile.interval.high, attribute)}`];
+    const texts = [`${number(100 * quantile.q)} %`, attribute.shown(quantile.value), `${attribute.shown(quantile.interval.low)} to ${attribute.shown(quantile.interval.high)}`];
     texts.forEach((text, place) => {
       const cell = row.insertCell();
       cell.textContent = text;
@@ -76,59 +73,51 @@ function fillQuantiles(attribute, quantiles) {
   }
 }
 
-export async function showMoments(about) {
-  const path = `/v1/releases/${about.id}/moments`;
-  setLines("moments", curl(path), `moments = client.moments(${literal(about.id)})`);
+let askedMoments = 0;
+
+export async function showMoments(about, part) {
+  const mine = ++askedMoments;
+  const path = part.path("moments");
+  setLines("moments", curl(path), `moments = client.moments(${literal(about.id)}${part.python})`);
   try {
-    fillMoments(about, await ask(path));
+    const moments = await ask(path);
+    if (mine !== askedMoments) return;
+    part.show(moments);
+    fillMoments(about, moments);
   } catch (error) {
-    tell(at("moments"), error);
+    if (mine === askedMoments) tell(at("moments"), error);
   }
 }
 
 function fillMoments(about, moments) {
-  const words = (estimate, digits = 4) => [number(estimate.value, digits), `${number(estimate.interval.low, digits)} to ${number(estimate.interval.high, digits)}`];
-  const root = (estimate) => ({
-    value: estimate.value === null ? null : Math.sqrt(Math.max(0, estimate.value)),
-    interval: { low: Math.sqrt(Math.max(0, estimate.interval.low)), high: Math.sqrt(Math.max(0, estimate.interval.high)) },
-  });
+  const words = ({ value, interval }, say) => [value === null ? "–" : say(value), `${say(interval.low)} to ${say(interval.high)}`];
+  const root = (value) => Math.sqrt(Math.max(0, value));
   const { low, high } = moments.size.interval;
   const size = moments.size.value === null ? null : Math.round(moments.size.value);
   const rows = [["Rows", number(size, 12), `${number(Math.floor(low), 12)} to ${number(Math.ceil(high), 12)}`]];
-  for (const attribute of moments.attributes) {
-    rows.push([`Mean of ${attribute.name}`, ...words(attribute.mean)], [`Standard deviation of ${attribute.name}`, ...words(root(attribute.variance))]);
+  for (const { name, mean, variance } of moments.attributes) {
+    const attribute = about.named(name);
+    rows.push([`Mean of ${name}`, ...words(mean, (value) => attribute.mean(value))],
+      [`Standard deviation of ${name}`, ...words(variance, (value) => attribute.spread(root(value)))]);
   }
-  for (const pair of moments.pairs) rows.push([`Correlation of ${pair.attributes.join(" and ")}`, ...words(pair.correlation, 2)]);
-  const table = document.createElement("table");
-  table.className = "compact";
-  const head = table.createTHead().insertRow();
-  ["What", "Estimate", "Interval (95 %)"].forEach((text, place) => {
-    const cell = document.createElement("th");
-    cell.scope = "col";
-    cell.textContent = text;
-    if (place) cell.className = "num";
-    head.append(cell);
-  });
-  const body = table.createTBody();
-  for (const texts of rows) {
-    const row = body.insertRow();
-    texts.forEach((text, place) => {
-      const cell = row.insertCell();
-      cell.textContent = text;
-      if (place) cell.className = "num";
-    });
-  }
-  at("moments").replaceChildren(table);
+  for (const pair of moments.pairs) rows.push([`Correlation of ${pair.attributes.join(" and ")}`, ...words(pair.correlation, (value) => number(value, 2))]);
+  at("moments").replaceChildren(textTable(["What", "Estimate", "Interval (95 %)"], rows));
 }
 
-export function showRows(about) {
-  const path = (format) => `/v1/releases/${about.id}/rows?count=${at("row-count").value}&seed=${at("row-seed").value}&format=${format}`;
+let ready = false;
+
+export function showRows(about, part) {
+  const path = (format) => part.path("rows", [`count=${at("row-count").value}`, `seed=${at("row-seed").value}`, `format=${format}`]);
   const update = () => {
     for (const format of ["csv", "parquet"]) at(`rows-${format}`).href = path(format);
+    for (const link of document.querySelectorAll("[data-synopsis]")) link.href = part.path("synopsis", [`format=${link.dataset.synopsis}`]);
+    at("take-part").hidden = part.where.length === 0;
     setLines("rows", curl(path("csv"), { file: "rows.csv" }),
-      `rows = client.rows(${literal(about.id)}, count=${at("row-count").value}, seed=${at("row-seed").value})\nsynopsis = client.synopsis(${literal(about.id)})`);
+      `rows = client.rows(${literal(about.id)}, count=${at("row-count").value}, seed=${at("row-seed").value}${part.python})\nsynopsis = client.synopsis(${literal(about.id)}${part.python})`);
   };
+  update();
+  if (ready) return;
+  ready = true;
   at("rows").addEventListener("input", update);
   at("rows").addEventListener("submit", (event) => event.preventDefault());
-  update();
 }

@@ -1,5 +1,5 @@
 // Shows a plan: a drawing of its grid, its numbers in words, and the budget that would be left.
-import { number } from "./format.js";
+import { factRows, gridWords, number, textTable } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SIDE = 240;
@@ -20,23 +20,22 @@ export function drawGrid(svg, grid) {
     svg.setAttribute("aria-label", "The grid is known after the upload");
     return;
   }
-  const lines = Math.min(grid.cells_per_axis, FINEST);
-  const step = SIDE / lines;
+  const [across, up = 1] = grid.shape.map((cells) => Math.min(cells, FINEST));
   let path = "";
-  for (let at = 1; at < lines; at += 1) {
-    path += `M${at * step} 0V${SIDE}`;
-    if (grid.dimensions > 1) path += `M0 ${at * step}H${SIDE}`;
-  }
+  for (let at = 1; at < across; at += 1) path += `M${(at * SIDE) / across} 0V${SIDE}`;
+  for (let at = 1; at < up; at += 1) path += `M0 ${(at * SIDE) / up}H${SIDE}`;
   svg.append(shape("path", { d: path || "M0 0", class: "grid-lines" }));
-  const words = `${grid.cells_per_axis} cells on each of ${grid.dimensions} axes`;
-  svg.setAttribute("aria-label", lines < grid.cells_per_axis ? `${words}; drawn coarser than it is` : words);
+  svg.setAttribute("aria-label", isCoarse(grid) ? `${gridWords(grid)}; drawn coarser than it is` : gridWords(grid));
 }
+
+// Only the first two axes are drawn.
+const isCoarse = (grid) => Math.max(...grid.shape.slice(0, 2)) > FINEST;
 
 export function planFacts(list, plan, remaining) {
   const rows = [];
   if (plan.grid) {
-    const coarse = plan.grid.cells_per_axis > FINEST ? " (drawn coarser)" : "";
-    rows.push(["Grid", `${number(plan.grid.cells_per_axis, 6)} cells on each of ${plan.grid.dimensions} axes, ${number(plan.grid.cells, 6)} in all${coarse}`]);
+    const drawn = [...(isCoarse(plan.grid) ? ["drawn coarser"] : []), ...(plan.grid.cells_per_axis === null && plan.grid.dimensions > 2 ? ["two axes drawn"] : [])];
+    rows.push(["Grid", `${gridWords(plan.grid)}, ${number(plan.grid.cells, 6)} in all${drawn.length ? ` (${drawn.join(", ")})` : ""}`]);
   }
   if (plan.threshold) rows.push(["Threshold", `only cells with a noisy count of at least ${number(plan.threshold)} are released`]);
   rows.push(["Noise per cell", `standard deviation ${number(plan.noise.cell_sd)}`]);
@@ -46,15 +45,34 @@ export function planFacts(list, plan, remaining) {
     if (plan.predicted.count_error !== null) rows.push(["A count is off by", `at most ${number(plan.predicted.count_error)}, for 95 % of counts over ${number(100 * plan.predicted.typical_range)} % of the cells`]);
   }
   rows.push(["Budget left after", `${remaining}`]);
-  list.replaceChildren(...rows.map(([term, words]) => {
-    const row = document.createElement("div");
-    const name = document.createElement("dt");
-    const value = document.createElement("dd");
-    name.textContent = term;
-    value.textContent = words;
-    row.append(name, value);
-    return row;
-  }));
+  list.replaceChildren(...factRows(rows));
+}
+
+function titled(words, ...parts) {
+  const title = document.createElement("h3");
+  title.textContent = words;
+  return [title, ...parts];
+}
+
+// What each attribute does to the grid; nothing where all are numbers.
+export function planCosts(place, { attributes = [] }) {
+  const list = document.createElement("ul");
+  list.append(...attributes.map(({ note }) => Object.assign(document.createElement("li"), { textContent: `${note}.` })));
+  place.replaceChildren(...(attributes.length ? titled("What each attribute costs", list) : []));
+}
+
+// What other limits of rows per person would cost; nothing for records. The dataset's own limit is marked.
+export function planPeople(place, { people = [], noise, predicted }, unit) {
+  const own = { max_rows: unit.max_rows, cell_sd: noise.cell_sd, count_error: predicted?.count_error ?? null };
+  const compared = [...people.filter(({ max_rows: most }) => most !== unit.max_rows), own].sort((a, b) => a.max_rows - b.max_rows);
+  const rows = compared.map(({ max_rows: most, cell_sd: deviation, count_error: error }) => [
+    `${most}${most === unit.max_rows ? " (this dataset)" : ""}`, number(deviation), error === null ? "–" : number(error),
+  ]);
+  const help = Object.assign(document.createElement("p"), {
+    className: "help", textContent: `At most ${unit.max_rows} of each person are counted here; a dataset keeps that for life.`,
+  });
+  const table = textTable(["Rows of a person", "Noise per cell (sd)", "A count is off by"], rows);
+  place.replaceChildren(...(people.length ? titled("What the limit on rows costs", table, help) : []));
 }
 
 // Epsilons are decimal strings of at most nine places. They are subtracted as whole billionths (BigInt).

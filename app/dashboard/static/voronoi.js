@@ -2,8 +2,8 @@
 // [-1, 1]. With more than two attributes the plane is a slice, and `off` is the squared distance of a centre from it. The
 // cells are then those of the true partition within the slice (a power diagram), not those of the projected centres.
 
-export const scaled = (value, attribute) => (2 * (value - attribute.lower)) / (attribute.upper - attribute.lower) - 1;
-export const unscaled = (u, attribute) => attribute.lower + ((u + 1) / 2) * (attribute.upper - attribute.lower);
+export const scaled = (position, [start, stop]) => (2 * (position - start)) / (stop - start) - 1;
+export const unscaled = (u, [start, stop]) => start + ((u + 1) / 2) * (stop - start);
 
 // The part of a convex polygon where ax * x + ay * y <= limit.
 function cut(polygon, ax, ay, limit) {

@@ -1,11 +1,14 @@
 // The release wizard: plan (free), order, upload, published.
 import { ask, change, facts, tell, upload } from "./api.js";
+import { attributeOf } from "./attribute.js";
 import { accepted, chosenFile, headers, look, prepareFile, weight } from "./file.js";
-import { number, odds } from "./format.js";
+import { factRows, number, odds } from "./format.js";
 import { curl, literal, named, setLines } from "./lines.js";
-import { decimal, drawGrid, nano, planFacts } from "./plan.js";
+import { decimal, drawGrid, nano, planCosts, planFacts, planPeople } from "./plan.js";
 
 const about = facts("facts");
+const attributes = about.attributes.map(attributeOf);
+const person = about.unit.kind === "person" ? { column: about.unit.column, maxRows: about.unit.max_rows } : null;
 const at = (id) => document.getElementById(id);
 const base = `/v1/datasets/${encodeURIComponent(about.dataset)}`;
 let release = about.order;
@@ -48,7 +51,7 @@ function refresh() {
   at("upload").disabled = stopping !== null || !chosenFile() || !accepted();
 }
 
-const bounds = (names) => about.attributes.filter(({ name }) => names.includes(name));
+const chosen = (names) => attributes.filter(({ name }) => names.includes(name));
 
 // Without a plan nothing is shown: the numbers of an earlier plan could be mistaken for those of the present terms.
 function unplanned(error) {
@@ -63,7 +66,7 @@ async function plan() {
   const fault = unclear(wanted);
   planned = false;
   refresh();
-  at("epsilon-meaning").textContent = nano(wanted.epsilon) ? odds(Number(wanted.epsilon)) : "";
+  at("epsilon-meaning").textContent = nano(wanted.epsilon) ? odds(Number(wanted.epsilon), about.unit.kind) : "";
   at("plan-lines").hidden = fault !== null;
   if (fault) {
     unplanned(new Error(fault));
@@ -78,6 +81,8 @@ async function plan() {
     at("plan-told").hidden = false;
     drawGrid(at("grid"), preview.grid);
     planFacts(at("plan-facts"), preview, decimal(nano(about.remaining) - nano(wanted.epsilon)));
+    planCosts(at("plan-costs"), preview);
+    planPeople(at("plan-people"), preview, about.unit);
     at("plan-warnings").replaceChildren(...preview.warnings.map((words) => {
       const line = document.createElement("li");
       line.textContent = words;
@@ -101,12 +106,12 @@ function planSoon() {
 }
 
 function preparePlan() {
-  for (const attribute of about.attributes) {
+  for (const attribute of attributes) {
     const label = document.createElement("label");
     label.className = "choice";
     const box = Object.assign(document.createElement("input"), { type: "checkbox", value: attribute.name, checked: true });
     const words = document.createElement("span");
-    words.textContent = `${attribute.name} (${number(attribute.lower, 6)} to ${number(attribute.upper, 6)})`;
+    words.textContent = `${attribute.name} (${attribute.declaredWords})`;
     label.append(box, words);
     at("attribute-checks").append(label);
   }
@@ -133,7 +138,7 @@ function preparePlan() {
       ? "It shapes the grid and is written into the ledger. Do not count the file to find it."
       : "It does not shape the grid. Any public guess will do.";
   });
-  prepareFile("plan-file", () => ({ attributes: bounds(terms().attributes), outOfRange: at("out-of-range").value }), refresh);
+  prepareFile("plan-file", () => ({ attributes: chosen(terms().attributes), person, outOfRange: at("out-of-range").value }), refresh);
   plan();
 }
 
@@ -171,7 +176,7 @@ function showUpload() {
   step("upload");
   at("release-id").textContent = release.id;
   at("release-columns").textContent = release.attributes.join(", ");
-  prepareFile("upload-file", () => ({ attributes: bounds(release.attributes), outOfRange: release.out_of_range }), () => {
+  prepareFile("upload-file", () => ({ attributes: chosen(release.attributes), person, outOfRange: release.out_of_range }), () => {
     tell(at("upload-problem"), null);
     refresh();
   });
@@ -246,17 +251,10 @@ function showDone(published) {
   if (published.ingest) {
     rows.push(["Rows read", number(published.ingest.rows_read, 12)], ["Rows dropped", number(published.ingest.rows_dropped, 12)],
       ["Values clipped in rows", number(published.ingest.rows_clipped, 12)]);
+    if (published.ingest.rows_over_limit) rows.push(["Rows beyond the limit per person", number(published.ingest.rows_over_limit, 12)]);
   }
   at("done-once").hidden = !published.ingest;
-  at("done-facts").replaceChildren(...rows.map(([term, words]) => {
-    const row = document.createElement("div");
-    const name = document.createElement("dt");
-    const value = document.createElement("dd");
-    name.textContent = term;
-    value.textContent = words;
-    row.append(name, value);
-    return row;
-  }));
+  at("done-facts").replaceChildren(...factRows(rows));
   at("explore").href = `/releases/${release.id}`;
   at("done-title").focus();
 }

@@ -72,7 +72,7 @@ class Surfer:
     def go(self, path: str) -> Page:
         """Open a page of the service, and wait until its charts are drawn."""
         self.page.goto(self.url + path)
-        for chart in self.page.locator(".chart").all():
+        for chart in self.page.locator(".chart:visible").all():
             chart.locator(".main-svg").first.wait_for(state="attached")
         return self.page
 

@@ -82,6 +82,40 @@ def built_city(server: Server) -> City:
     return City(server, keys, releases, ordered)
 
 
+CLINIC = [
+    {"name": "age", "kind": "integer", "lower": 0, "upper": 110, "missing": "keep"},
+    {"name": "arrived", "kind": "date", "lower": "2026-01-01", "upper": "2026-12-31"},
+    {"name": "sex", "kind": "category", "values": ["f", "m", "x"], "other": True, "missing": "keep"},
+]
+
+
+def visits(people: int, seed: int = 11) -> bytes:
+    """Visits to a clinic by made-up patients, as CSV: two groups by age and season, some values missing or odd."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for patient in range(people):
+        late = rng.random() < 0.4
+        sex = rng.choice(["f", "m", "x", "unsure", ""], p=[0.5, 0.35, 0.05, 0.05, 0.05])
+        for _ in range(rng.integers(1, 5)):
+            age = "" if rng.random() < 0.1 else str(int(np.clip(rng.normal(70 if late else 30, 7), 0, 110)))
+            day = int(np.clip(rng.normal(300 if late else 90, 25), 0, 364))
+            lines.append(f"p{patient},{age},{np.datetime64('2026-01-01') + day},{sex}")
+    return ("patient,age,arrived,sex\n" + "\n".join(lines) + "\n").encode()
+
+
+def clinic(server: Server, key: str, names: tuple[str, ...] = ("age", "arrived", "sex")) -> str:
+    """A published release of a whole number, a date and a category, which protects persons."""
+    dataset = f"clinic-{len(names)}-{names[0]}"
+    person = {"kind": "person", "column": "patient", "max_rows": 3}
+    body = {"name": dataset, "attributes": CLINIC, "unit": person, "budget": "20"}
+    curator_call(server, key, "POST", "/v1/datasets", json=body)
+    terms = {"attributes": list(names), "epsilon": "8", "clusters": 2, "size": {"declared": 10_000}}
+    release = str(curator_call(server, key, "POST", f"/v1/datasets/{dataset}/releases", json=terms)["id"])
+    headers = {"Content-Type": "text/csv"}
+    curator_call(server, key, "PUT", f"/v1/releases/{release}/records", content=visits(5000), headers=headers)
+    return release
+
+
 def million_cells(server: Server, key: str) -> str:
     """A published release of 1,000 by 1,000 cells: EUGkM's grid for a declared size of 10^7 at epsilon 1."""
     dataset = {"name": "wide", "attributes": ATTRIBUTES[:2], "budget": "2"}
