@@ -14,7 +14,7 @@ INSTALL := install --quiet --disable-pip-version-check
 NEEDS_PYTHON := @$(PYTHON) -c 'import sys; sys.exit("rugnik needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test quick browser pictures check format bench docs lock clean
+.PHONY: help demo serve test quick torture browser pictures check format bench docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -47,15 +47,22 @@ test: $(READY) browser ## run every test on real databases and in a real browser
 # What a change breaks most often, in under a minute on an idle machine: domains, budgets, plans and the ledger, the
 # readers of uploads, the client, and the files of this repository. No PostgreSQL, no browser, no process of a server, no
 # test that counts many draws, and fewer examples of each property: `make test` has them all. Coverage is reported here
-# and not there, so that the whole suite keeps its time: it is that of the quick tests alone.
+# and not there, so that the whole suite keeps its time: it is that of the quick tests alone. Three processes start; none
+# of them needs schemathesis, which takes a second to import.
 QUICK := $(addprefix tests/core/,domain ledger test_budget.py test_canonical.py test_plan.py test_records.py test_synopsis.py) \
   $(addprefix tests/app/ingest/,test_batch.py test_corpus.py test_csv_reader.py test_errors.py test_lines.py \
     test_ndjson_reader.py test_thrift.py test_upstream_thrift.py) \
   $(addprefix tests/contracts/,test_deploy_files.py test_imports.py test_locks.py test_settings.py) \
-  tests/rugnik tests/app/cli/test_help.py
+  $(addprefix tests/rugnik/,test_alone.py test_errors.py test_frames.py test_retries.py test_uploads.py test_wire.py) \
+  tests/app/cli/test_help.py
 quick: $(READY) ## the tests that need no server and no patience: under a minute, with their coverage
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile=quick \
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -p no:schemathesis --hypothesis-profile=quick \
 	  --cov=core --cov=app --cov=rugnik --cov-report=term:skip-covered $(QUICK)
+
+# The privacy property of the readers on 50,000 random neighbours in place of 2,000: half an hour or more.
+torture: $(READY) ## 50,000 pairs of neighbouring uploads through every reader
+	TORTURE=25 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --timeout=0 \
+	  tests/app/ingest/test_mixed_neighbours.py
 
 # The pages are tested in Debian's Chromium; where it is missing and this may be changed, it is installed.
 browser:

@@ -24,7 +24,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from app.questions.counts import counts as ask_counts
-from app.questions.question import Prepared
+from app.questions.prepared import Prepared
 from bench.report import Section, compare, publish
 from bench.uploads import served
 from core.budget import NOTHING, Epsilon

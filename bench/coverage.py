@@ -62,8 +62,8 @@ class Hits(NamedTuple):
     lloyd: float
     box: float
     size: float
-    noise_said: float
-    noise_found: float
+    noise_stated: float
+    noise_measured: float
     width: float
 
 
@@ -140,8 +140,8 @@ def judge(synopsis: Synopsis, points: Floats, clustering: Clusters) -> Hits:
         lloyd=float(_held(intervals, lloyd(points, np.ones(len(points)), centres[None])[0]).mean()),
         box=float(_held(regions, rows).all(axis=1).mean()),
         size=float(np.mean([holds(c.size_interval, sizes[i]) for i, c in enumerate(clustering.clusters)])),
-        noise_said=float(np.mean([c.noise_probability or 0.0 for c in clustering.clusters])),
-        noise_found=float((sizes < floor).mean()),
+        noise_stated=float(np.mean([c.noise_probability or 0.0 for c in clustering.clusters])),
+        noise_measured=float((sizes < floor).mean()),
         width=float(np.median([interval.high - interval.low for several in intervals for interval in several])),
     )
 
@@ -232,7 +232,7 @@ def run(draws: int = 20, processes: int | None = None) -> list[Section]:
         kind = "model" if world.on_model else "other"
         rows.append([world.name, kind, epsilon, *shares, f"{mean[5]:.2f} / {mean[6]:.2f}", f"{mean[7]:.2f}"])
     remarks = [f"{draws} releases a line, each of other rows where rows are simulated; s.e. between releases."]
-    header = ["rows", "kind", "eps", "gridded", "rows", "Lloyd", "box", "sizes", "noise said / found", "width"]
+    header = ["rows", "kind", "eps", "gridded", "rows", "Lloyd", "box", "sizes", "noise stated / measured", "width"]
     return [Section(f"Coverage of centres at {100 * LEVEL:.0f} %, in %", remarks, header, rows), about_moments]
 
 

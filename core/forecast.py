@@ -162,7 +162,7 @@ def _warnings_about_clusters(plan: Plan) -> Iterator[str]:
         yield f"The rule wants {plan.wanted} cells per {axis}; {m} are used to tell {clusters} clusters apart."
     if prod(plan.ordered_cells) < clusters:
         yield f"The attributes have {prod(plan.ordered_cells)} cells for {clusters} clusters: plan for fewer clusters."
-    rate = order.law.rate / sqrt(order.category_cells)  # of the noise of a cell of ordered values, by its variance
+    rate = order.law.rate / sqrt(order.shape.categories)  # of the noise of a cell of ordered values, by its variance
     if plan.size * rate / clusters < _WEAK_SIGNAL:
         yield (
             f"The signal is weak for {clusters} clusters (size x epsilon / clusters is below {_WEAK_SIGNAL}): "

@@ -1,4 +1,4 @@
-"""Planning the grid of an order from public numbers. The rules are in `core.rule`.
+"""Planning the grid of an order from public numbers. The rules are in `core.rule` and `core.sharing`.
 
 The paper's letters: N size, K clusters, d ordered attributes, m cells per axis, C cells of all categories together.
 Nothing in this module takes records, so no grid can depend on a row.
@@ -21,7 +21,7 @@ from core.domain.number import Number
 from core.errors import InvalidOrder, TooManyCells
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.threshold import least_threshold
-from core.rule import cells_at, deviation, eugkm_shared_cells, least, shared_cells
+from core.sharing import Shape, deviation, eugkm_shared_cells, least, shared_cells
 from core.unit import RECORD, Unit
 
 MAX_EPSILON = Epsilon.parse("100")
@@ -118,14 +118,9 @@ class Order:
         return DiscreteLaplace.at(self.size_epsilon, rows_per_unit=self.unit.max_rows)
 
     @property
-    def caps(self) -> tuple[int | None, ...]:
-        """How many cells the values of each ordered attribute can have; None for any number."""
-        return tuple(each.most_cells for each in self.attributes if each.is_ordered)
-
-    @property
-    def category_cells(self) -> int:
-        """C, the product of the cells of all categories."""
-        return prod(each.axis(1).cells for each in self.attributes if not each.is_ordered)
+    def shape(self) -> Shape:
+        """What all grids of its attributes have in common."""
+        return Shape.of(self.attributes)
 
     @property
     def is_numbers_only(self) -> bool:
@@ -166,7 +161,8 @@ class Plan:
         order, cells, K = self.order, self.ordered_cells, self.order.clusters
         if not cells:
             return None
-        return len(cells) / K * deviation(cells, N=self.size, epsilon=order.law.rate, K=K, C=order.category_cells)
+        C = order.shape.categories
+        return len(cells) / K * deviation(cells, N=self.size, epsilon=order.law.rate, K=K, C=C)
 
 
 def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) -> Plan:
@@ -181,71 +177,53 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
     Noise can make it far too small, so m is at least what gives 4K cells; without that floor a noisy size costs up to
     2.4 times the deviation, with it 1.2 times at most.
     """
-    K = order.clusters
-    most = _most(order, max_cells)
+    K, shape = order.clusters, order.shape
+    most = _most(order, shape, max_cells)
     match order.size:
         case DeclaredSize(size=N):
             if noisy_size is not None:
                 raise InvalidOrder("A declared size takes no estimate.")
-            wanted = _wanted(order, N)
-            m = max(wanted, _least_for(order, K))
+            wanted = _wanted(order, shape, N)
+            m = max(wanted, shape.least_for(K))
             if m > most:
-                raise _too_many(order, m, wanted=_cells(order, m), allowed=_cells(order, most))
+                raise _too_many(order, m, wanted=shape.cell_count(m), allowed=shape.cell_count(most))
         case EstimatedSize():
             if noisy_size is None:
                 raise InvalidOrder("The size of this order is bought first.")
             N = min(max(1, noisy_size), MAX_SIZE)
-            wanted = _wanted(order, N)
-            m = min(max(wanted, _least_for(order, 4 * K)), most)
+            wanted = _wanted(order, shape, N)
+            m = min(max(wanted, shape.least_for(4 * K)), most)
         case _:
             assert_never(order.size)
-    grid = Domain(order.attributes).grid(cells_at(m, [each.most_cells for each in order.attributes]))
+    grid = Domain(order.attributes).grid([min(m, each.most_cells or m) for each in order.attributes])
     threshold = least_threshold(grid.cell_count, order.law) if grid.cell_count > max_cells else None
     return Plan(order=order, size=N, wanted=wanted, grid=grid, threshold=threshold)
 
 
-def _wanted(order: Order, N: int) -> int:
-    caps, epsilon, C = order.caps, order.law.rate, order.category_cells
-    if not caps:
+def _wanted(order: Order, shape: Shape, N: int) -> int:
+    if not shape.caps:
         return 1
+    epsilon = order.law.rate
     match order.rule:
         case Rule.RUGNIK:
-            return shared_cells(caps, N=N, epsilon=epsilon, K=order.clusters, C=C)
+            return shared_cells(shape, N=N, epsilon=epsilon, K=order.clusters)
         case Rule.EUGKM:
-            return eugkm_shared_cells(caps, N=N, epsilon=epsilon, C=C)
+            return eugkm_shared_cells(shape, N=N, epsilon=epsilon)
         case _:
             assert_never(order.rule)
 
 
-def _cells(order: Order, m: int) -> int:
-    """All cells of the grid for m, those of missing values included."""
-    kept = [each.keeps_missing for each in order.attributes if each.is_ordered]
-    ordered = prod(cells + missing for cells, missing in zip(cells_at(m, order.caps), kept, strict=True))
-    return order.category_cells * ordered
-
-
-def _enough(order: Order, number: int) -> int:
-    """So many cells of ordered values, or as many as there can be where that is less."""
-    caps = [cap for cap in order.caps if cap is not None]
-    return number if len(caps) < len(order.caps) else min(number, prod(caps))
-
-
-def _least_for(order: Order, number: int) -> int:
-    """The least m with so many cells of ordered values, or with as many as there can be."""
-    enough = _enough(order, number)
-    return least(lambda m: prod(cells_at(m, order.caps)) >= enough)
-
-
-def _most(order: Order, max_cells: int) -> int:
+def _most(order: Order, shape: Shape, max_cells: int) -> int:
     """The largest m of a grid that is allowed. TooManyCells where even that has too few cells for K clusters."""
     allowed = MAX_THRESHOLDED_CELLS if len(order.attributes) >= THRESHOLDED_DIMENSIONS else max_cells
-    most = least(lambda m: m > MAX_CELLS_PER_AXIS or _cells(order, m) > allowed) - 1
+    most = least(lambda m: m > MAX_CELLS_PER_AXIS or shape.cell_count(m) > allowed) - 1
     if most == 0:
-        raise _too_many(order, 1, wanted=_cells(order, 1), allowed=allowed)
-    enough = _enough(order, order.clusters)
-    if prod(cells_at(most, order.caps)) < enough:
-        wanted = order.category_cells * enough
-        raise _too_many(order, _least_for(order, enough), wanted=wanted, allowed=_cells(order, most))
+        raise _too_many(order, 1, wanted=shape.cell_count(1), allowed=allowed)
+    needed = shape.attainable(order.clusters)
+    if prod(shape.ordered_cells(most)) < needed:
+        most_cells = shape.cell_count(most)
+        wanted = max(shape.categories * needed, most_cells + 1)  # cells of missing values come on top
+        raise _too_many(order, shape.least_for(needed), wanted=wanted, allowed=most_cells)
     return most
 
 
@@ -271,7 +249,8 @@ def _cost(attribute: Attribute, m: int) -> AttributeCost:
         return AttributeCost(name, cells, f"{name} multiplies cells by {cells:,}")
     each = ", one for each value" if values == cap else ""
     missing = " and one for missing values" if attribute.keeps_missing else ""
-    return AttributeCost(name, cells, f"{name} has {values:,} cells{each}{missing}")
+    noun = "cell" if values == 1 else "cells"
+    return AttributeCost(name, cells, f"{name} has {values:,} {noun}{each}{missing}")
 
 
 def _too_many(order: Order, m: int, *, wanted: int, allowed: int) -> TooManyCells:

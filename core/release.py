@@ -5,9 +5,9 @@ epsilon = order.epsilon. A unit (`core.unit.Unit`) is one row, or a person of wh
 are counted; for rows c = 1. The proof, with the function that each step names:
 
 1. Each row becomes at most one record, by itself (`core.records.take_in`). Where units are persons, `Rows` promises to
-   have at most c records of each, chosen by that person's rows alone. Each record raises one cell by one
-   (`core.histogram.Counts.add`). So neighbours have counts that differ by at most c in all, added up over the cells,
-   and sizes that differ by at most c.
+   have at most c records of each, chosen by that person's rows alone; `require_bounded` refuses rows that promise it
+   for another unit. Each record raises one cell by one (`core.histogram.Counts.add`). So neighbours have counts that
+   differ by at most c in all, added up over the cells, and sizes that differ by at most c.
 2. `noisy_size` adds discrete Laplace noise at the rate order.size_epsilon / c (`core.plan.Order.size_law`) to a number
    of sensitivity c: size_epsilon-DP (`core.mechanisms.discrete_laplace`, "Privacy loss"). A declared size is a
    statement of the curator: the rows do not enter.
@@ -37,6 +37,7 @@ from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange
 from core.synopsis import Synopsis
+from core.unit import Unit
 
 
 class Rows(Protocol):
@@ -45,6 +46,10 @@ class Rows(Protocol):
     Where the unit of the order is a person, they hold at most `max_rows` records of each person. Which ones depends on
     that person's rows and on secret randomness, and on no other row.
     """
+
+    @property
+    def unit(self) -> Unit:
+        """The unit whose rows were bounded; where it is a record, nothing was."""
 
     def __len__(self) -> int: ...
 
@@ -64,12 +69,19 @@ def draw(
     release_id: str,
 ) -> Synopsis:
     """Steps 2 to 4 of the proof: the noisy size if the order buys one, the grid, the noisy counts."""
+    require_bounded(rows, order)
     size = None if isinstance(order.size, DeclaredSize) else noisy_size(len(rows), order, noise)
     plan = make_plan(order, max_cells=max_cells, noisy_size=size)
     counts = rows.count_on(plan)
     return release(
         counts, plan, noise, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id
     )
+
+
+def require_bounded(rows: Rows, order: Order) -> None:
+    """Refuse rows that were bounded for another unit than that of the order: step 1 of the proof would not hold."""
+    if rows.unit != order.unit:
+        raise InvalidRecords("The rows were bounded for another privacy unit than the order has.")
 
 
 def noisy_size(size: int, order: Order, noise: NoiseSource) -> int:

@@ -1,44 +1,15 @@
-"""How many cells an axis gets: the paper's formulas, and the same rule for attributes of all kinds.
+"""The paper's formulas: h(m), xi(m), Proposition 1, Theorem 2, and the EUGkM rule for comparison.
 
 The paper's letters stay here, so that an equation can be checked by eye: N size, K clusters, d dimensions, m cells per
-axis, M = m^d cells. h(m), xi(m), Proposition 1, Theorem 2 and the EUGkM rule are the paper's.
-
-The rule for all kinds. Let d be the number of ordered attributes, m_x the cells of the values of attribute x, cap_x the
-number of values that it has (infinite for a number), and C the product of the cells of all categories. Clusters are
-placed on the ordered axes, so each of their cells is a sum over C cells, with C times the variance of the noise. The
-mean of 1 / m_x^2 takes the place of 1 / m^2 in the error of moving rows to the centres of their cells:
-
-    h(m_1, ... m_d) = sqrt(2 C prod m_x) / (eps K^(2/d))  +  2 sqrt(N/3) sqrt(mean 1/m_x^2) / K^(1/d)
-                      +  (N/3) mean 1/m_x^2.
-
-With C = 1 and equal m_x this is the paper's h. With equal m_x and any C it is the paper's h at eps / sqrt(C).
-
-The best cells are m_x = min(m, cap_x) for a single m. Let P be the first term of h and q = sqrt(mean 1/m_x^2). Then
-
-    dh / d log m_x = P / 2 - (1 / m_x^2) g,    g = 2 sqrt(N/3) / (K^(1/d) d q) + 2 N / (3 d).
-
-P and g are the same for every x. At the minimum it is zero where m_x < cap_x, so these m_x are equal, say m. Where
-m_x = cap_x it is zero or negative, so cap_x <= m.
-
-Along m_x = min(m, cap_x), h falls and then rises in m. Its slope in log m is the sum, over the axes with cap_x > m, of
-P / 2 - g / m^2. That has the sign of
-
-    m P / 2 - 2 sqrt(N/3) / (K^(1/d) d m q) - 2 N / (3 d m).
-
-P does not fall with m. Nor does m q = sqrt(mean (m / m_x)^2), where m / m_x = max(1, m / cap_x). So the first term
-rises, the two that are subtracted do not rise, and the sign changes once. Beyond the largest cap h is constant. Hence
-the least whole m with h(m + 1) >= h(m) has the least h of all whole m, and a binary search finds it.
+axis, M = m^d cells. `core.sharing` has the same rule for attributes of all kinds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from math import ceil, exp, floor, inf, log, prod, sqrt
+from math import ceil, exp, floor, inf, log, sqrt
 
 from scipy.optimize import brentq
-
-Caps = Sequence[int | None]  # of each ordered attribute, how many values it has; None for any number
 
 
 def expected_deviation(m: int, *, N: int, epsilon: float, K: int, d: int) -> float:
@@ -119,61 +90,3 @@ def _power(base: float, exponent: float) -> float:
         return math.pow(base, exponent)
     except OverflowError:
         return inf
-
-
-def cells_at(m: int, caps: Caps) -> tuple[int, ...]:
-    """m cells on each axis, or as many as it has values: m_x = min(m, cap_x)."""
-    return tuple(m if cap is None else min(m, cap) for cap in caps)
-
-
-def deviation(cells: Sequence[int], *, N: int, epsilon: float, K: int, C: int) -> float:
-    """h for m_x = cells[x] on each of d >= 1 ordered axes and C cells of categories (the module's docstring)."""
-    d = len(cells)
-    if len(set(cells)) == 1:
-        return expected_deviation(cells[0], N=N, epsilon=epsilon / sqrt(C), K=K, d=d)
-    mean = sum(1 / m**2 for m in cells) / d
-    noise: float = sqrt(2 * C * prod(cells)) / (epsilon * K ** (2 / d))
-    cross: float = 2 * sqrt(N / 3 * mean) / K ** (1 / d)
-    return noise + cross + N / 3 * mean
-
-
-def shared_cells(caps: Caps, *, N: int, epsilon: float, K: int, C: int) -> int:
-    """The whole m for which m_x = min(m, cap_x) minimises h. Without caps below it, the paper's for eps / sqrt(C)."""
-    m = cells_per_axis(N=N, epsilon=epsilon / sqrt(C), K=K, d=len(caps))
-    if m < min((cap for cap in caps if cap is not None), default=inf):
-        return m
-
-    def h(m: int) -> float:
-        return deviation(cells_at(m, caps), N=N, epsilon=epsilon, K=K, C=C)
-
-    return least(lambda m: h(m + 1) >= h(m))
-
-
-def eugkm_shared_cells(caps: Caps, *, N: int, epsilon: float, C: int) -> int:
-    """The EUGkM rule for eps' = eps / sqrt(C): m_x = min(m, cap_x) with a product of (N eps' / 10)^(2d / (2 + d)).
-
-    The m that the uncapped axes share is rounded to the nearest whole number.
-    """
-    d, rate = len(caps), epsilon / sqrt(C)
-    log_M, free = 2 * d / (2 + d) * log(N * rate / 10), d
-    for cap in sorted(cap for cap in caps if cap is not None):
-        if free * log(cap) >= log_M:
-            break
-        log_M, free = log_M - log(cap), free - 1
-    if free == d:
-        return eugkm_cells_per_axis(N=N, epsilon=rate, d=d)
-    if free == 0:
-        return max(cap for cap in caps if cap is not None)
-    return max(1, floor(exp(log_M / free) + 0.5))
-
-
-def least(holds: Callable[[int], bool]) -> int:
-    """The least whole m >= 1 for which `holds`. From there on it holds for every m."""
-    high = 1
-    while not holds(high):
-        high *= 2
-    low = high // 2  # does not hold there, or is 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

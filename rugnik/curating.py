@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import count
 from typing import Any, TypedDict, Unpack
@@ -28,10 +29,12 @@ from rugnik.wire import (
     Published,
     Release,
     TargetBody,
+    UnitBody,
 )
 
 Epsilon = str | int | float | Decimal
-Bounds = Mapping[str, tuple[float, float]] | Iterable[Mapping[str, Any]]
+Bound = float | str | date | datetime
+Attributes = Mapping[str, tuple[Bound, Bound] | Mapping[str, Any]] | Iterable[Mapping[str, Any]]
 _SETTLING_SECONDS = 30  # the service stores a drawn synopsis at once, unless its database is away
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0, read=3600.0)  # the reply comes when every row is counted
 
@@ -58,10 +61,28 @@ class Terms(TypedDict, total=False):
 class Curating(Connected):
     """Stage 1: from a registered population to a published release."""
 
-    def register_dataset(self, name: str, attributes: Bounds, *, budget: Epsilon, description: str = "") -> Dataset:
-        """Register a population: public bounds, `{"age": (0, 100)}`, and the most epsilon it may ever lose."""
-        columns = _attributes(attributes)
-        body = DatasetBody(name=name, description=description, attributes=columns, budget=decimal(budget))
+    def register_dataset(
+        self,
+        name: str,
+        attributes: Attributes,
+        *,
+        budget: Epsilon,
+        description: str = "",
+        unit: Mapping[str, Any] | None = None,
+    ) -> Dataset:
+        """Register a population: its public attributes, the most epsilon it may ever lose, and whom it protects.
+
+        `{"age": (0, 100)}` declares a number with its bounds. Any other kind is declared by its fields:
+        `{"hour": {"kind": "integer", "lower": 0, "upper": 23}, "sex": {"kind": "category", "values": ["f", "m"]}}`.
+        Without `unit` one row is protected. `{"kind": "person", "column": "patient", "max_rows": 3}` protects persons.
+        """
+        body = DatasetBody(
+            name=name,
+            description=description,
+            attributes=_attributes(attributes),
+            budget=decimal(budget),
+            **({} if unit is None else {"unit": UnitBody(**unit)}),
+        )
         return Dataset.of(self._post("/v1/datasets", body))
 
     def datasets(self) -> list[Dataset]:
@@ -146,7 +167,7 @@ class Curating(Connected):
         standing = self.release(release)
         if standing.state != "ordered":
             raise _ended(standing)
-        body = body_of(source, media_type=media_type, columns=standing.attributes)
+        body = body_of(source, media_type=media_type, columns=standing.columns)
         if progress is not None:
             body = metered(body, progress)
         if gzip:
@@ -213,18 +234,34 @@ def decimal(epsilon: Epsilon) -> str:
     return epsilon if isinstance(epsilon, str) else format(Decimal(str(epsilon)), "f")
 
 
-def _attributes(attributes: Bounds) -> list[AttributeBody]:
+def _attributes(attributes: Attributes) -> list[AttributeBody]:
     if isinstance(attributes, Mapping):
-        return [AttributeBody(name=name, lower=lower, upper=upper) for name, (lower, upper) in attributes.items()]
-    return [_attribute(column) for column in attributes]
+        return [_attribute({"name": name, **_fields(declared)}) for name, declared in attributes.items()]
+    return [_attribute(declared) for declared in attributes]
 
 
-def _attribute(column: Mapping[str, Any]) -> AttributeBody:
+def _fields(declared: tuple[Bound, Bound] | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a declaration; a pair is the bounds of a number."""
+    if isinstance(declared, Mapping):
+        return declared
+    lower, upper = declared
+    return {"lower": lower, "upper": upper}
+
+
+def _attribute(declared: Mapping[str, Any]) -> AttributeBody:
     """A registration is for ever, so a misspelt field is refused here rather than left out."""
     names = [member.name for member in fields(AttributeBody)]
-    if "name" not in column or not set(column) <= set(names):
-        raise ValueError(f"An attribute has the fields {', '.join(names)}; this one has {', '.join(column) or 'none'}.")
-    return AttributeBody(**column)
+    if "name" not in declared or not set(declared) <= set(names):
+        given = ", ".join(declared) or "none"
+        raise ValueError(f"An attribute has a name and some of {', '.join(names[1:])}; this one has {given}.")
+    return AttributeBody(**{name: _written(value) for name, value in declared.items()})
+
+
+def _written(value: Any) -> Any:
+    """Dates as text, and lists of values as such; anything else as it is."""
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _terms(clusters: int, terms: Terms) -> dict[str, Any]:

@@ -49,6 +49,7 @@ RugnikError
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -87,9 +88,15 @@ class Problem(RugnikError):
     """The service refused: `status`, `title`, `detail`, and in `fields` whatever else a program may want.
 
     `retry_after` is the number of seconds that the service asked to wait for, where it did.
+    A subclass stands for the problem type that is its name in small letters with dashes (NameTaken: name-taken), or for
+    the `type` given beside its base. An empty `type` is for a class that only groups others.
     """
 
     type: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, type: str | None = None) -> None:  # noqa: A002 - RFC 9457's word
+        super().__init_subclass__()
+        cls.type = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower() if type is None else type
 
     def __init__(self, *, type: str, status: int, title: str, detail: str, fields: Mapping[str, Any]) -> None:  # noqa: A002 - RFC 9457's word
         super().__init__(detail)
@@ -104,67 +111,45 @@ class Problem(RugnikError):
 class BadRequest(Problem):
     """A header or body that cannot be taken as it is."""
 
-    type = "bad-request"
-
 
 class NotAuthenticated(Problem):
     """No key, or none that is known."""
-
-    type = "not-authenticated"
 
 
 class NotAllowed(Problem):
     """A known key whose role does not do this."""
 
-    type = "not-allowed"
-
 
 class ForgedRequest(Problem):
     """A form of the dashboard that came from elsewhere; a client with a key does not meet it."""
-
-    type = "forged-request"
 
 
 class NotFound(Problem):
     """Nothing by that name that this key may see."""
 
-    type = "not-found"
-
 
 class MethodNotAllowed(Problem):
     """An address that is asked in another way."""
-
-    type = "method-not-allowed"
 
 
 class NotAcceptable(Problem):
     """An answer in a form that is not offered."""
 
-    type = "not-acceptable"
-
 
 class TooSlow(Problem):
     """The body came too slowly: a matter of the network. Nothing was drawn, and it may be sent again."""
-
-    type = "too-slow"
 
 
 class NameTaken(Problem):
     """A dataset of that name exists."""
 
-    type = "name-taken"
-
 
 class DatasetClosed(Problem):
     """No more grants, orders or uploads."""
 
-    type = "dataset-closed"
-
 
 class ReleaseEnded(Problem):
     """The release is burnt, published or void."""
-
-    type = "release-ended"
 
     @property
     def state(self) -> str | None:
@@ -180,8 +165,6 @@ class ReleaseEnded(Problem):
 class InsufficientBudget(Problem):
     """Not enough epsilon is left."""
 
-    type = "insufficient-budget"
-
     @property
     def requested(self) -> str | None:
         """The epsilon that was asked for."""
@@ -196,35 +179,25 @@ class InsufficientBudget(Problem):
 class QuotaReached(Problem):
     """As many datasets, open orders or keys as the service takes: `limit` and `setting` are in `fields`."""
 
-    type = "quota-reached"
-
 
 class TooLarge(Problem):
     """A cap is exceeded: `allowed`, and the `setting` that raises it, are in `fields`."""
 
-    type = "too-large"
 
-
-class UnsupportedMedia(Problem):
+class UnsupportedMedia(Problem, type="unsupported-media-type"):
     """An upload of a kind that is not read."""
-
-    type = "unsupported-media-type"
 
 
 class MisdirectedRequest(Problem):
     """The service does not answer to the name in this address."""
 
-    type = "misdirected-request"
 
-
-class Invalid(Problem):
+class Invalid(Problem, type=""):
     """The request makes no sense to the service."""
 
 
 class InvalidRequest(Invalid):
     """Fields that are missing, unknown or of the wrong kind."""
-
-    type = "invalid-request"
 
     @property
     def errors(self) -> list[dict[str, Any]]:
@@ -235,49 +208,33 @@ class InvalidRequest(Invalid):
 class InvalidEpsilon(Invalid):
     """Not a decimal string with at most nine places."""
 
-    type = "invalid-epsilon"
-
 
 class InvalidQuery(Invalid):
     """A question that cannot be answered."""
-
-    type = "invalid-query"
 
 
 class InvalidDomain(Invalid):
     """Attributes that cannot be gridded."""
 
-    type = "invalid-domain"
-
 
 class InvalidOrder(Invalid):
     """No grid can serve the order."""
-
-    type = "invalid-order"
 
 
 class TooManyCells(Invalid):
     """The grid would have too many cells: `wanted`, `allowed` and `setting` are in `fields`."""
 
-    type = "too-many-cells"
-
 
 class BudgetTooLarge(Invalid):
     """More epsilon than one dataset may be given: `limit` and `setting` are in `fields`."""
-
-    type = "budget-too-large"
 
 
 class IdempotencyConflict(Invalid):
     """The Idempotency-Key belongs to another order."""
 
-    type = "idempotency-conflict"
-
 
 class UnfitColumns(Invalid):
     """The columns of the file do not fit the attributes."""
-
-    type = "unfit-columns"
 
     @property
     def columns(self) -> list[str]:
@@ -288,71 +245,49 @@ class UnfitColumns(Invalid):
 class UnreadableUpload(Invalid):
     """Not a file of the stated kind, or a damaged one."""
 
-    type = "unreadable-upload"
-
 
 class TooMuchWork(Invalid):
     """The answer would take too long: `seconds`, `allowed` and `setting` are in `fields`."""
-
-    type = "too-much-work"
 
 
 class TooManyRequests(Problem):
     """This key has as much at work as one key may; a GET is repeated after `retry_after` seconds."""
 
-    type = "too-many-requests"
-
 
 class HeadTooLarge(Problem):
     """The request line and the header fields are too large."""
 
-    type = "head-too-large"
 
-
-class Unavailable(Problem):
+class Unavailable(Problem, type=""):
     """Later, perhaps."""
 
 
 class CorruptSynopsis(Problem):
     """The stored synopsis is not the one that was published; the detail names the release."""
 
-    type = "corrupt-synopsis"
-
 
 class NotReady(Unavailable):
     """The service cannot work as it is."""
-
-    type = "not-ready"
 
 
 class Busy(Unavailable):
     """As much as the service, or one key, may have at once."""
 
-    type = "busy"
-
 
 class SpoolFailure(Unavailable):
     """The upload could not be held."""
-
-    type = "spool-failure"
 
 
 class PublishDelayed(Unavailable):
     """Noise is drawn, and its synopsis is not stored yet: the service goes on trying."""
 
-    type = "publish-delayed"
-
 
 class DatabaseUnavailable(Unavailable):
     """The database is gone, locked or too busy."""
 
-    type = "database-unavailable"
-
 
 class InternalError(Problem):
     """The service failed; its log has the details."""
-
-    type = "internal-error"
 
 
 def _descendants(base: type[Problem]) -> list[type[Problem]]:

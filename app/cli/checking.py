@@ -18,8 +18,8 @@ import typer
 from app.cli.curator import FileArgument, OutOfRange
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import note, show_fields, show_json
-from app.cli.schema import AttributeOption, Schema, SchemaOption, find_schema, stem
+from app.cli.output import note, show_fields, show_json, show_table
+from app.cli.schema import AttributeOption, PersonOption, Schema, SchemaOption, declared, find_schema, stem
 
 if TYPE_CHECKING:
     from app.ingest.upload import Ingest
@@ -42,6 +42,7 @@ def check(
     dataset: DatasetOption = None,
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
+    person: PersonOption = None,
     out_of_range: OutOfRange = None,
     media_type: MediaOption = None,
     url: Url = URL,
@@ -51,25 +52,37 @@ def check(
     """Read a file as the service would, on this machine: rows read, dropped, clipped. Nothing is sent or spent.
 
     The numbers are exact, so they are for you alone. Bounds come from -a,
-    from a schema file, or from the dataset. The exit code is 7 for a file of
-    which no row would be kept.
+    from a schema file, or from the dataset. Where persons are protected, it
+    also tells how many rows other limits on rows per person would keep. The
+    exit code is 7 for a file of which no row would be kept.
 
     \b
     Example:
       rugnik check examples/bike-trips.csv
       rugnik check rows.parquet -a age:0..100 -a income:0..5000
     """
-    bounds = find_schema(file, attribute, schema)
+    bounds = find_schema(file, attribute, schema, person=person)
     if bounds is None:
         with connect(url, key) as client:
             bounds = bounds_of(client.dataset(dataset) if dataset else _dataset_of(client, file))
-    ingest = check_locally(file, bounds.attributes, out_of_range=out_of_range, media_type=media_type)
-    fields = [(name, getattr(ingest, name)) for name in ("rows_read", "rows_dropped", "rows_clipped")]
+    ingest = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
+    names = ["rows_read", "rows_dropped", "rows_clipped", *(["rows_over_limit"] if bounds.unit else [])]
+    fields = [(name, getattr(ingest, name)) for name in names]
+    kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in _by_limit(ingest, bounds)]
     if as_json:
-        show_json(dict(fields))
+        show_json(dict(fields) | ({"limits": kept} if kept else {}))
     else:
         show_fields([(name.replace("_", " "), value) for name, value in fields])
+        if kept:
+            show_table(("rows per person", "rows kept"), [(each["max_rows"], each["rows_kept"]) for each in kept])
     _require_rows(file, ingest)
+
+
+def _by_limit(ingest: Ingest, schema: Schema) -> list[tuple[int, int]]:
+    """(limit, rows kept) for some limits on rows per person, the schema's own among them; nothing for records."""
+    if schema.unit is None:
+        return []
+    return sorted({*ingest.rows_kept_by, (int(schema.unit["max_rows"]), ingest.rows_kept)})
 
 
 def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
@@ -79,7 +92,9 @@ def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
     row would be kept, or if there is no terminal to ask on.
     """
     read, dropped, clipped = ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped
-    note(f"{file.name}: {read:,} rows read, {dropped:,} dropped, {clipped:,} clipped. The numbers are for you alone.")
+    beyond = f", {ingest.rows_over_limit:,} beyond a person's limit" if ingest.rows_over_limit else ""
+    numbers = f"{read:,} rows read, {dropped:,} dropped, {clipped:,} clipped{beyond}"
+    note(f"{file.name}: {numbers}. The numbers are for you alone.")
     _require_rows(file, ingest, "; or publish noise with --no-check")
     if yes or 100 * (dropped + clipped) <= _ASKED_PERCENT * read:
         return
@@ -94,18 +109,17 @@ def _require_rows(file: Path, ingest: Ingest, otherwise: str = "") -> None:
         fail(f"No row of {file.name} would be kept. Look at its columns and at the bounds{otherwise}.", Code.UNFIT_FILE)
 
 
-def check_locally(
-    file: Path, bounds: dict[str, tuple[float, float]], *, out_of_range: str | None, media_type: str | None
-) -> Ingest:
+def check_locally(file: Path, schema: Schema, *, out_of_range: str | None, media_type: str | None) -> Ingest:
     """The numbers of rows of a local file, by the service's own readers; ends the command if the file is unfit."""
     from app.ingest.errors import IngestError
     from app.ingest.formats import MediaType
     from app.ingest.upload import check_upload
     from app.settings.settings import Settings
     from core.domain.domain import Domain
-    from core.domain.number import Number
+    from core.domain.kinds import attribute_of
     from core.errors import InvalidDomain
     from core.records import OutOfRange as Choice
+    from core.unit import Unit
     from rugnik.bodies import body_of, metered
 
     try:
@@ -121,7 +135,8 @@ def check_locally(
                 (metered(body, progress) if progress else body).read(),
                 media_type=MediaType(body.media_type),
                 gzip=body.gzip,
-                domain=Domain(tuple(Number(name, lower, upper) for name, (lower, upper) in bounds.items())),
+                domain=Domain(tuple(attribute_of(each) for each in schema.attributes.values())),
+                unit=Unit.from_json(schema.unit),
                 out_of_range=Choice(out_of_range or "clip"),
                 limits=limits,
             )
@@ -148,14 +163,10 @@ def _dataset_of(client: Client, file: Path) -> Dataset:
 
 
 def bounds_of(dataset: Dataset) -> Schema:
-    """The public bounds of a dataset."""
-    bounds = {a.name: (a.lower, a.upper) for a in dataset.attributes}
-    numbers = {
-        name: (lower, upper)
-        for name, (lower, upper) in bounds.items()
-        if isinstance(lower, int | float) and isinstance(upper, int | float)
-    }
-    return Schema(numbers, f"the dataset {dataset.name}")
+    """The public attributes and the unit of a dataset."""
+    attributes = {each["name"]: declared(each) for each in dataset.raw["attributes"]}
+    unit = dataset.raw.get("unit", {"kind": "record"})
+    return Schema(attributes, f"the dataset {dataset.name}", unit=None if unit == {"kind": "record"} else unit)
 
 
 @contextmanager

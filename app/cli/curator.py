@@ -11,10 +11,10 @@ import typer
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import note, show_fields, show_json, show_list, show_table
-from app.cli.schema import AttributeOption, SchemaOption, find_schema
+from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
 
 if TYPE_CHECKING:
-    from rugnik.wire import Dataset
+    from rugnik.wire import Dataset, Plan
 
 datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
@@ -76,9 +76,11 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
             ("description", described.description or None),
             ("state", described.state),
             ("budget", f"{budget.spent} of {budget.granted} spent, {budget.remaining} left"),
+            ("protects", described.unit.sentence),
         ]
     )
-    show_table(("attribute", "lower", "upper"), [(a.name, a.lower, a.upper) for a in described.attributes])
+    rows = [(each.name, each.kind, part_of(each), each.missing) for each in described.attributes]
+    show_table(("attribute", "kind", "bounds or values", "missing values"), rows)
     releases = [(r.id, r.state, r.epsilon, r.synopsis.digest if r.synopsis else None) for r in described.releases]
     show_table(("release", "state", "epsilon", "synopsis"), releases)
 
@@ -90,6 +92,7 @@ def new(
     ] = None,
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
+    person: PersonOption = None,
     budget: Annotated[
         str | None, typer.Option(help="The most epsilon that may ever be spent on it.", show_default=False)
     ] = None,
@@ -103,16 +106,21 @@ def new(
     \b
     Example:
       rugnik datasets new survey --budget 2 -a age:0..100 -a income:0..5000
+      rugnik datasets new visits --budget 2 --person patient:3 -a age:integer:0..110 -a sex:category:f,m,x
     """
-    stated = find_schema(None, attribute, schema)
+    stated = find_schema(None, attribute, schema, person=person)
     if stated is None:
-        fail("Bounds are needed: -a name:lower..upper for each attribute, or --schema FILE.", Code.USAGE)
+        fail("Attributes are needed: -a name:lower..upper for each of them, or --schema FILE.", Code.USAGE)
     dataset_name, granted = name or stated.name, budget or stated.budget
     if dataset_name is None or granted is None:
         fail("A name and a --budget are needed.", Code.USAGE)
     with connect(url, key) as client:
         registered = client.register_dataset(
-            dataset_name, stated.attributes, budget=granted, description=description or stated.description
+            dataset_name,
+            stated.attributes.values(),
+            budget=granted,
+            description=description or stated.description,
+            unit=stated.unit,
         )
     if as_json:
         show_json(registered.raw)
@@ -207,16 +215,24 @@ def plan(
     if as_json:
         show_json(preview.raw)
         return
+    _show_plan(preview)
+
+
+def _show_plan(preview: Plan) -> None:
     fields = [("epsilon", preview.order["epsilon"]), ("noise of a cell (sd)", preview.noise.cell_sd)]
     if preview.grid is not None:
-        grid = preview.grid
-        fields.append(("grid", f"{grid.cells_per_axis} cells on each of {grid.dimensions} axes: {grid.cells:,}"))
+        fields.append(("grid", f"{preview.grid.sentence}: {preview.grid.cells:,}"))
     if preview.predicted is not None:
         fields.append(("a cell is off by, at 95 %", preview.predicted.cell_error))
         fields.append(("a typical count is off by, at 95 %", preview.predicted.count_error))
     if preview.threshold is not None:
         fields.append(("released are cells with a noisy count of", f"{preview.threshold} or more"))
     show_fields(fields)
+    for cost in preview.attributes:
+        note(cost.note)
+    if preview.people:
+        rows = [(each.max_rows, each.cell_sd, each.count_error) for each in preview.people]
+        show_table(("rows per person", "noise of a cell (sd)", "a typical count is off by"), rows)
     for warning in preview.warnings:
         note(f"Note: {warning}")
 

@@ -29,17 +29,17 @@ _ENDS = ("", "-wal", "-shm")  # the files of a SQLite database
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check.
+    """The result of one check; the field names are those of the JSON output.
 
-    about  what was checked
-    state  GOOD, DOUBTFUL or BAD
-    found  what the check saw; a field name of the JSON output
-    mend   what to do about it, empty if nothing
+    about     what was checked
+    state     GOOD, DOUBTFUL or BAD
+    observed  what the check saw
+    mend      what to do about it, empty if nothing
     """
 
     about: str
     state: str
-    found: str
+    observed: str
     mend: str = ""
 
 
@@ -73,7 +73,7 @@ def doctor(
         show_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
-            typer.echo(f"{finding.state:<4}  {finding.about:<11}  {finding.found}")
+            typer.echo(f"{finding.state:<4}  {finding.about:<11}  {finding.observed}")
             if finding.mend:
                 typer.echo(f"{'':<19}-> {finding.mend}")
     if any(finding.state == BAD for finding in findings):

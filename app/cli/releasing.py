@@ -15,7 +15,7 @@ from app.cli.curator import Clusters, Declared, Estimate, FileArgument, OutOfRan
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import note, show_fields, show_json
-from app.cli.schema import AttributeOption, Schema, SchemaOption, find_schema, stem
+from app.cli.schema import AttributeOption, Declaration, PersonOption, Schema, SchemaOption, find_schema, part_of, stem
 
 if TYPE_CHECKING:
     from rugnik import Client
@@ -29,6 +29,7 @@ def release(
     dataset: DatasetOption = None,
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
+    person: PersonOption = None,
     budget: Annotated[
         str | None, typer.Option(help="The budget, if the dataset is not registered yet.", show_default=False)
     ] = None,
@@ -65,14 +66,14 @@ def release(
     """
     if declared is not None and estimate is not None:
         fail("Give either --declared or --estimate.", Code.USAGE)
-    stated = find_schema(file, attribute, schema)
+    stated = find_schema(file, attribute, schema, person=person)
     with connect(url, key) as client:
         name = dataset or (stated and stated.name) or stem(file)
         registered = _registered_schema(client, name, stated)
         bounds = registered or _new_schema(name, stated, budget)
         if checked:
             columns, choice = _terms_of(client, order) if order else (use, out_of_range)
-            chosen = _chosen(bounds, columns)
+            chosen = replace(bounds, attributes=_chosen(bounds, columns))
             confirm(file, check_locally(file, chosen, out_of_range=choice, media_type=media_type), yes=yes)
         if registered is None:
             _register(client, name, bounds)
@@ -111,10 +112,16 @@ def _registered_schema(client: Client, name: str, stated: Schema | None) -> Sche
         return None
     bounds = bounds_of(dataset)
     if stated is not None and bounds.attributes != stated.attributes:
-        theirs = ", ".join(f"{a.name}:{a.lower:g}..{a.upper:g}" for a in dataset.attributes)
+        theirs = ", ".join(f"{each.name}:{part_of(each)}" for each in dataset.attributes)
         fail(
             f"{name} is registered with other bounds ({theirs}) than {stated.source} states. Bounds never change: "
             "use those, or another --dataset.",
+            Code.USAGE,
+        )
+    if stated is not None and bounds.unit != stated.unit:
+        fail(
+            f"{name} protects another unit ({dataset.unit.sentence}) than {stated.source} states. It never changes: "
+            "state that one, or another --dataset.",
             Code.USAGE,
         )
     return bounds
@@ -142,7 +149,11 @@ def _new_schema(name: str, stated: Schema | None, budget: str | None) -> Schema:
 
 def _register(client: Client, name: str, schema: Schema) -> None:
     dataset = client.register_dataset(
-        name, schema.attributes, budget=schema.budget or "", description=schema.description
+        name,
+        schema.attributes.values(),
+        budget=schema.budget or "",
+        description=schema.description,
+        unit=schema.unit,
     )
     note(f"Registered {name} with a budget of {dataset.budget.granted}; bounds from {schema.source}.")
 
@@ -153,8 +164,8 @@ def _terms_of(client: Client, order: str) -> tuple[list[str], str]:
     return list(terms["attributes"]), terms["out_of_range"]
 
 
-def _chosen(schema: Schema, columns: list[str] | None) -> dict[str, tuple[float, float]]:
-    """The bounds of the chosen attributes; of all attributes if `columns` is None or empty."""
+def _chosen(schema: Schema, columns: list[str] | None) -> dict[str, Declaration]:
+    """The chosen attributes; of all attributes if `columns` is None or empty."""
     unknown = [name for name in columns or () if name not in schema.attributes]
     if unknown:
         fail(f"There is no attribute '{unknown[0]}': {schema.source} has {', '.join(schema.attributes)}.", Code.USAGE)
@@ -195,12 +206,14 @@ def _show(published: Published, left: str) -> None:
         ("release", published.id),
         ("state", published.state),
         ("epsilon", f"{published.charge.epsilon} spent, {left} left"),
-        ("grid", None if grid is None else f"{grid.cells_per_axis} cells on each of {grid.dimensions} axes"),
+        ("grid", None if grid is None else grid.sentence),
         ("synopsis", published.synopsis and published.synopsis.digest),
     ]
     if published.ingest is not None:
         rows = published.ingest
         numbers = f"{rows.rows_read:,} read, {rows.rows_dropped:,} dropped, {rows.rows_clipped:,} clipped"
+        if rows.rows_over_limit:
+            numbers += f", {rows.rows_over_limit:,} beyond the limit of a person"
         fields.append(("rows, for you alone", numbers))
     show_fields(fields)
     note(f"Ask for ever: rugnik query clusters {published.id} --k {published.plan.order['clusters']}")

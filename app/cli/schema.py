@@ -1,30 +1,52 @@
-"""Public bounds on the command line: from options, or from a JSON file with the body of `POST /v1/datasets`.
+"""Public attributes on the command line: from options, or from a schema file (JSON or TOML) that states them.
 
-Bounds are never read from the rows: a minimum or maximum of the data is a value of one of its rows.
+A schema has the fields of `POST /v1/datasets`. Nothing in it is ever read from the rows: a minimum or a maximum of the
+data is a value of one of its rows.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.cli.exits import Code, fail
 
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_ATTRIBUTE = re.compile(rf"([^:]+):({_NUMBER})\.\.({_NUMBER})", re.ASCII)
+if TYPE_CHECKING:
+    from rugnik.wire import Attribute
+
+KINDS = ("number", "integer", "category", "date", "datetime")
+_OPTION = re.compile(rf"([^:]+):(?:({'|'.join(KINDS)}):)?(.+)")
+_DEFAULTS = {"kind": "number", "other": False, "missing": "drop", "values": None, "lower": None, "upper": None}
+_EXAMPLES = "age:0..100, hour:integer:0..23, sex:category:f,m,x or arrived:date:2026-01-01..2026-12-31"
+
+Declaration = Mapping[str, Any]
 
 AttributeOption = Annotated[
     list[str] | None,
     typer.Option(
         "--attribute",
         "-a",
-        metavar="NAME:LOWER..UPPER",
-        help="A column and its public bounds; repeat for more. Stated by you, never read off the file.",
+        metavar="NAME:[KIND:]PART",
+        help="A column, its kind and its public bounds or values, such as age:0..100, hour:integer:0..23, "
+        "sex:category:f,m,x or day:date:2026-01-01..2026-12-31; repeat for more. With ',(missing)' at the end, missing "
+        "values have a cell of their own; with ',(other)', so have other categories. Stated by you, never read off the "
+        "file.",
+        show_default=False,
+    ),
+]
+PersonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN:ROWS",
+        help="Protect persons instead of rows: the column of their ids, and the most rows counted of each.",
         show_default=False,
     ),
 ]
@@ -32,7 +54,8 @@ SchemaOption = Annotated[
     Path | None,
     typer.Option(
         "--schema",
-        help="A JSON file with name, attributes and budget; without it, FILE's name ending in .json, if it is there.",
+        help="A JSON or TOML file with name, attributes and budget; without it, FILE's name ending in .json or .toml, "
+        "if it is there. `rugnik init` writes one to fill in.",
         show_default=False,
     ),
 ]
@@ -40,13 +63,18 @@ SchemaOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a dataset is registered with; `source` says where it comes from, for messages."""
+    """What a dataset is registered with; `source` says where it comes from, for messages.
 
-    attributes: dict[str, tuple[float, float]]
+    `attributes` has the declaration of each attribute by name, without fields that have their default. `unit` is None
+    where one row is protected.
+    """
+
+    attributes: dict[str, Declaration]
     source: str
     name: str | None = None
     budget: str | None = None
     description: str = ""
+    unit: Declaration | None = None
 
 
 def stem(file: Path) -> str:
@@ -54,35 +82,92 @@ def stem(file: Path) -> str:
     return file.name.removesuffix(".gz").rpartition(".")[0] or file.name
 
 
-def parse_attributes(options: list[str]) -> dict[str, tuple[float, float]]:
-    """Attribute name -> (lower, upper), from options such as `age:0..100`; raises BadParameter."""
-    bounds: dict[str, tuple[float, float]] = {}
-    for option in options:
-        match = _ATTRIBUTE.fullmatch(option)
-        if match is None:
-            raise typer.BadParameter(f"'{option}': write it as name:lower..upper, such as age:0..100", param_hint="-a")
-        bounds[match[1]] = (float(match[2]), float(match[3]))
-    return bounds
+def declared(fields: Mapping[str, Any]) -> Declaration:
+    """A declaration without the fields that have their default, so that equal ones are equal."""
+    kept = {name: value for name, value in fields.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
 
 
-def find_schema(file: Path | None, options: list[str] | None, path: Path | None) -> Schema | None:
-    """The schema from the options, else from `path`, else from a JSON file beside `file`; None if there is none.
+def parse_attributes(options: list[str]) -> dict[str, Declaration]:
+    """Declarations by name, from options such as `age:0..100` or `sex:category:f,m`; raises BadParameter."""
+    attributes = [_attribute(option) for option in options]
+    return {attribute["name"]: attribute for attribute in attributes}
+
+
+def _attribute(option: str) -> Declaration:
+    matched = _OPTION.fullmatch(option)
+    if matched is None:
+        raise typer.BadParameter(f"'{option}': write it like {_EXAMPLES}", param_hint="-a")
+    name, kind, rest = matched[1], matched[2] or "number", matched[3]
+    parts = rest.split(",")
+    labels = {label for label in ("(missing)", "(other)") if label in parts}
+    parts = [part for part in parts if part not in labels]
+    fields: dict[str, Any] = {"name": name, "kind": kind, "missing": "keep" if "(missing)" in labels else "drop"}
+    if kind == "category":
+        return declared(fields | {"values": parts, "other": "(other)" in labels})
+    lower, dots, upper = ",".join(parts).partition("..")
+    if not dots or "(other)" in labels:
+        raise typer.BadParameter(f"'{option}': write it like {_EXAMPLES}", param_hint="-a")
+    try:
+        ends = [_bound(end, kind) for end in (lower, upper)]
+    except ValueError:
+        raise typer.BadParameter(f"'{option}': the bounds of kind {kind} are numbers", param_hint="-a") from None
+    return declared(fields | {"lower": ends[0], "upper": ends[1]})
+
+
+def _bound(text: str, kind: str) -> float | int | str:
+    if kind == "integer":
+        return int(text)
+    return float(text) if kind == "number" else text
+
+
+def part_of(attribute: Attribute) -> str:
+    """Bounds or values of a registered attribute, as an option writes them."""
+    if attribute.values is not None:
+        return ",".join([*attribute.values, *(["(other)"] if attribute.other else [])])
+    ends = [f"{end:g}" if isinstance(end, float) else str(end) for end in (attribute.lower, attribute.upper)]
+    return "..".join(ends)
+
+
+def parse_person(option: str | None) -> Declaration | None:
+    """The unit of `--person patient:3`; None without it."""
+    if option is None:
+        return None
+    column, colon, rows = option.rpartition(":")
+    if not colon or not column or not rows.isdecimal():
+        raise typer.BadParameter(f"'{option}': write it like patient:3", param_hint="--person")
+    return {"kind": "person", "column": column, "max_rows": int(rows)}
+
+
+def find_schema(
+    file: Path | None, options: list[str] | None, path: Path | None, *, person: str | None = None
+) -> Schema | None:
+    """The schema from the options, else from `path`, else from a file beside `file`; None if there is none.
 
     Ends the command if a schema file cannot be read.
     """
     if options:
-        return Schema(parse_attributes(options), "the --attribute options")
+        return Schema(parse_attributes(options), "the --attribute options", unit=parse_person(person))
     if path is None and file is not None:
-        beside = file.with_name(stem(file) + ".json")
-        path = beside if beside.is_file() and beside != file else None
+        beside = [file.with_name(stem(file) + suffix) for suffix in (".json", ".toml")]
+        path = next((each for each in beside if each.is_file() and each != file), None)
     return None if path is None else _read(path)
 
 
 def _read(path: Path) -> Schema:
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        attributes = {a["name"]: (float(a["lower"]), float(a["upper"])) for a in stored["attributes"]}
-        return Schema(attributes, str(path), stored.get("name"), _text(stored, "budget"), stored.get("description", ""))
+        text = path.read_text(encoding="utf-8")
+        stored = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        attributes = {each["name"]: declared(_dates_as_text(each)) for each in stored["attributes"]}
+        unit = dict(stored.get("unit") or {"kind": "record"})
+        schema = Schema(
+            attributes=attributes,
+            source=str(path),
+            name=stored.get("name"),
+            budget=_text(stored, "budget"),
+            description=stored.get("description", ""),
+            unit=None if unit == {"kind": "record"} else unit,
+        )
     except FileNotFoundError:
         fail(f"There is no schema file {path}.", Code.USAGE)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -91,8 +176,25 @@ def _read(path: Path) -> Schema:
             '{"name": "survey", "budget": "2.0", "attributes": [{"name": "age", "lower": 0, "upper": 100}]}.',
             Code.USAGE,
         )
+    _require_filled_in(schema)
+    return schema
+
+
+def _dates_as_text(attribute: Mapping[str, Any]) -> dict[str, Any]:
+    """TOML has dates of its own; the service takes them as text."""
+    written = {name: value.isoformat() for name, value in attribute.items() if hasattr(value, "isoformat")}
+    return {**attribute, **written}
+
+
+def _require_filled_in(schema: Schema) -> None:
+    """End the command if bounds or values are still to be filled in, and say where."""
+    for attribute in schema.attributes.values():
+        wanted = ("values",) if attribute.get("kind") == "category" else ("lower", "upper")
+        lacking = [field for field in wanted if attribute.get(field) in (None, [])]
+        if lacking:
+            fail(f"{schema.source}: the attribute '{attribute['name']}' needs {' and '.join(lacking)}.", Code.USAGE)
 
 
 def _text(stored: dict[str, Any], name: str) -> str | None:
     value = stored.get(name)
-    return None if value is None else str(value)
+    return None if value in (None, "") else str(value)

@@ -9,14 +9,21 @@ below are the field ids of parquet.thrift.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.limits import KIB, Limits
-from app.ingest.parquet_texts import TextPages, longest_entry, require_few_entries, rows_at_once
+from app.ingest.parquet_texts import (
+    TextPages,
+    longest_entry,
+    require_few_entries,
+    rows_at_once,
+    shared_leaves,
+    sharing,
+)
 from app.ingest.spool import SealedSpool
 from app.ingest.thrift import I32, I64, LIST, STRUCT, Struct, decode
 
@@ -45,11 +52,13 @@ _NUM_ROWS = (3, I64)  # struct RowGroup
 class Leaf:
     """A leaf column that will be read.
 
+    index        its place among the leaf columns of the file
     value_bytes  bytes of a value in PLAIN encoding; for texts, the least that one takes
     is_text      whether its values are byte arrays of any length
     is_shared    whether it is read as an Arrow dictionary, which has each text once
     """
 
+    index: int
     value_bytes: int
     is_text: bool = False
     is_shared: bool = False
@@ -97,6 +106,18 @@ class _Budget:
             raise UploadTooLarge(Cap.PAGES, MAX_PAGES)
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the columns of a file can be read in bounded memory.
+
+    rows_at_once  for each row group
+    shared        indices of text columns that must be read as Arrow dictionaries
+    """
+
+    rows_at_once: list[int]
+    shared: set[int]
+
+
 @dataclass(slots=True)
 class _Measured:
     """TextPages in the making."""
@@ -107,25 +128,26 @@ class _Measured:
 
 
 def require_bounded(
-    spool: SealedSpool, metadata: Struct, pages_end: int, leaves: Mapping[int, Leaf], limits: Limits
-) -> list[int]:
-    """The number of rows that can be read at once, for each row group.
+    spool: SealedSpool, metadata: Struct, pages_end: int, leaves: Sequence[Leaf], limits: Limits
+) -> Reading:
+    """How the columns can be read.
 
     Raises UploadTooLarge for pages beyond the limits, UnreadableFile for pages that do not fit into the file.
 
     metadata   the decoded footer
     pages_end  offset of the footer in the file, where the pages end
-    leaves     leaf columns that will be read, by their index
+    leaves     leaf columns that will be read
     """
     budget = _Budget()
     row_groups = []
     for rows, chunks in attempt(partial(_row_groups, metadata, leaves, pages_end), NOT_PARQUET):
         texts = [_measured(spool, chunk, budget, limits) for chunk in chunks]
         row_groups.append((rows, [each for each in texts if each is not None]))
-    return rows_at_once(row_groups, limits)
+    shared = shared_leaves(row_groups, limits)
+    return Reading(rows_at_once(sharing(row_groups, shared), limits), shared)
 
 
-def _row_groups(metadata: Struct, leaves: Mapping[int, Leaf], pages_end: int) -> list[tuple[int, list[_Chunk]]]:
+def _row_groups(metadata: Struct, leaves: Sequence[Leaf], pages_end: int) -> list[tuple[int, list[_Chunk]]]:
     """Rows and column chunks of each row group, each chunk from its dictionary page on if it has one.
 
     Raises if a chunk leaves the file. Chunks without values are skipped: their pages are never read, and pyarrow
@@ -134,8 +156,8 @@ def _row_groups(metadata: Struct, leaves: Mapping[int, Leaf], pages_end: int) ->
     row_groups = []
     for row_group in metadata[_ROW_GROUPS]:
         chunks = []
-        for index, leaf in leaves.items():
-            column = row_group[_COLUMNS][index][_META_DATA]
+        for leaf in leaves:
+            column = row_group[_COLUMNS][leaf.index][_META_DATA]
             if column[_NUM_VALUES] > 0:
                 start, dictionary = column[_DATA_PAGE_OFFSET], column.get(_DICTIONARY_PAGE_OFFSET, 0)
                 start = dictionary if 0 < dictionary < start else start
@@ -163,7 +185,8 @@ def _measured(spool: SealedSpool, chunk: _Chunk, budget: _Budget, limits: Limits
             measured.sizes.append(0 if refers else page.inflated)
     if not chunk.leaf.is_text:
         return None
-    return TextPages(measured.longest, measured.rows, measured.sizes, chunk.leaf.is_shared)
+    leaf = chunk.leaf
+    return TextPages(leaf.index, measured.longest, measured.rows, measured.sizes, leaf.is_shared)
 
 
 def _longest(spool: SealedSpool, chunk: _Chunk, page: _Page, budget: _Budget) -> int:

@@ -61,8 +61,10 @@ def read_parquet(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Gen
         _require_caps(file.metadata, limits)
         columns = Columns(wanted)
         leaves = _leaves(columns, *_attempt(spool, partial(_schema, file)))
-        rows_at_once = require_bounded(spool, metadata, len(spool) - len(footer) - 8, leaves, limits)
-        for row_group, rows in enumerate(rows_at_once):
+        reading = require_bounded(spool, metadata, len(spool) - len(footer) - 8, leaves, limits)
+        if reading.shared:
+            file = _attempt(spool, partial(_open, spool, sorted(reading.shared)))
+        for row_group, rows in enumerate(reading.rows_at_once):
             batches = _attempt(spool, partial(_batches, file, row_group, rows, columns))
             while (batch := _attempt(spool, partial(next, batches, None))) is not None:
                 yield batch
@@ -95,10 +97,16 @@ def _arrow_schemas(metadata: Struct) -> list[bytearray]:
     return [metadata_of(message) for message in messages]
 
 
-def _open(spool: SealedSpool) -> pyarrow.parquet.ParquetFile:
+def _open(spool: SealedSpool, shared: list[int] | None = None) -> pyarrow.parquet.ParquetFile:
+    """The file; its leaf columns `shared` are read as Arrow dictionaries."""
+    spool.seek(0)
     source = pa.PythonFile(spool, mode="r")
     return pyarrow.parquet.ParquetFile(
-        source, pre_buffer=False, buffer_size=_READ_BYTES, coerce_int96_timestamp_unit="us"
+        source,
+        pre_buffer=False,
+        buffer_size=_READ_BYTES,
+        coerce_int96_timestamp_unit="us",
+        read_dictionary=shared,
     )
 
 
@@ -125,21 +133,22 @@ def _schema(file: pyarrow.parquet.ParquetFile) -> tuple[list[tuple[str, pa.DataT
     return columns, [_LeafColumn(leaf.path, leaf.physical_type, leaf.length) for leaf in leaves]
 
 
-def _leaf(column: _LeafColumn, kind: pa.DataType) -> Leaf | None:
+def _leaf(index: int, leaves: list[_LeafColumn], kind: pa.DataType) -> Leaf | None:
     """How a column of this Arrow type is read; None if its values may have any length and are no texts."""
+    column = leaves[index]
     is_decimal = pa.types.is_decimal(storage_type(kind))
     if column.physical_type == _FIXED:
         longest = _MAX_DECIMAL_BYTES if is_decimal else _MAX_FIXED_BYTES
-        return Leaf(column.length) if 0 < column.length <= longest else None
+        return Leaf(index, column.length) if 0 < column.length <= longest else None
     if column.physical_type == _TEXT:
         is_shared = pa.types.is_dictionary(storage_type(kind))
-        return None if is_decimal else Leaf(_LEAST_TEXT_BYTES, is_text=True, is_shared=is_shared)
+        return None if is_decimal else Leaf(index, _LEAST_TEXT_BYTES, is_text=True, is_shared=is_shared)
     size = _VALUE_BYTES.get(column.physical_type)
-    return None if size is None else Leaf(size)
+    return None if size is None else Leaf(index, size)
 
 
-def _leaves(columns: Columns, schema: list[tuple[str, pa.DataType]], leaves: list[_LeafColumn]) -> dict[int, Leaf]:
-    """The leaf columns of the wanted columns by index, exactly one for each; else ColumnFault.
+def _leaves(columns: Columns, schema: list[tuple[str, pa.DataType]], leaves: list[_LeafColumn]) -> list[Leaf]:
+    """The leaf columns of the wanted columns, exactly one for each; else ColumnFault.
 
     pyarrow selects by path, so it cannot distinguish a column named "a.b" from the field b of a column a.
     """
@@ -151,11 +160,11 @@ def _leaves(columns: Columns, schema: list[tuple[str, pa.DataType]], leaves: lis
     ambiguous = tuple(name for name in names if len(held[name]) != 1)
     if ambiguous:
         raise AmbiguousColumns(ambiguous)
-    chosen = {name: _leaf(leaves[held[name][0]], kind) for name, kind in zip(names, types, strict=True)}
+    chosen = {name: _leaf(held[name][0], leaves, kind) for name, kind in zip(names, types, strict=True)}
     unbounded = tuple(name for name, leaf in chosen.items() if leaf is None)
     if unbounded:
         raise WrongColumnType(unbounded)
-    return {held[name][0]: leaf for name, leaf in chosen.items() if leaf is not None}
+    return [leaf for leaf in chosen.values() if leaf is not None]
 
 
 def _batches(file: pyarrow.parquet.ParquetFile, row_group: int, rows: int, columns: Columns) -> Iterator[Batch]:

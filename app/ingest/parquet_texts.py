@@ -5,23 +5,25 @@ batch. Where a page refers to a dictionary, each row gets a copy of its entry: a
 So the number of rows of a batch follows from the longest entry of the dictionary, and from the lengths of the pages
 that hold their texts themselves.
 
-Where the file asks for an Arrow dictionary, pyarrow copies no entry for a row. But it collects all texts that stand in
-pages themselves, for as long as it reads the row group. So their total length is bounded.
+A column can also be read as an Arrow dictionary (`TextPages.shared`). Then no entry is copied for a row. But pyarrow
+collects all texts that stand in pages themselves, for as long as it reads the row group. So this is done where
+dictionaries have long entries and those texts are short together, and where the file itself asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from app.ingest.batch import ROWS_AT_ONCE
+from app.ingest.columns.arrow import MAX_TEXT_BYTES
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.limits import Limits
 
-MAX_BATCHES = 1_000_000
+MAX_BATCHES = 200_000
 _LENGTH_BYTES = 4  # before each text in PLAIN encoding
 _ENTRY_BYTES = 64  # of memory for each entry of a dictionary, besides its text
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}  # enum CompressionCodec
@@ -31,12 +33,14 @@ _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}  # enum
 class TextPages:
     """The pages of one text column in one row group.
 
+    leaf      the index of the column among the leaf columns of the file
     longest   bytes of the longest entry of its dictionary; 0 without a dictionary
     rows      of each data page
     sizes     bytes of texts that each data page holds itself; 0 for a page that refers to the dictionary
     shared    whether it is read as an Arrow dictionary
     """
 
+    leaf: int
     longest: int
     rows: Sequence[int]
     sizes: Sequence[int]
@@ -61,7 +65,30 @@ def require_few_entries(entries: int, limits: Limits) -> None:
         raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes)
 
 
-def rows_at_once(row_groups: Sequence[tuple[int, list[TextPages]]], limits: Limits) -> list[int]:
+RowGroups = list[tuple[int, list[TextPages]]]  # the number of rows and the text columns of each row group
+
+
+def shared_leaves(row_groups: RowGroups, limits: Limits) -> set[int]:
+    """Columns to be read as Arrow dictionaries, although the file does not ask for it."""
+    columns = [column for _, texts in row_groups for column in texts]
+    long = {column.leaf for column in columns if column.longest > MAX_TEXT_BYTES}
+    return long - {column.leaf for column in columns if sum(column.sizes) > _collected_bytes(limits)}
+
+
+def sharing(row_groups: RowGroups, leaves: set[int]) -> RowGroups:
+    """The same with these columns read as Arrow dictionaries."""
+    return [
+        (rows, [replace(each, shared=each.shared or each.leaf in leaves) for each in texts])
+        for rows, texts in row_groups
+    ]
+
+
+def _collected_bytes(limits: Limits) -> int:
+    """The most bytes of texts that may be collected for an Arrow dictionary."""
+    return limits.max_block_bytes // 2
+
+
+def rows_at_once(row_groups: RowGroups, limits: Limits) -> list[int]:
     """The number of rows of a batch, for each row group, given its number of rows and its text columns.
 
     At most ROWS_AT_ONCE, and a power of two. Raises UploadTooLarge if the file would fall into more than MAX_BATCHES
@@ -69,8 +96,8 @@ def rows_at_once(row_groups: Sequence[tuple[int, list[TextPages]]], limits: Limi
     """
     chosen, batches = [], 0
     for rows, columns in row_groups:
-        if sum(sum(column.sizes) for column in columns if column.shared) > limits.max_block_bytes // 2:
-            raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes // 2)
+        if any(sum(column.sizes) > _collected_bytes(limits) for column in columns if column.shared):
+            raise UploadTooLarge(Cap.BLOCK_BYTES, _collected_bytes(limits))
         batch_rows = ROWS_AT_ONCE
         while batch_rows > 1 and sum(each.batch_bytes(batch_rows) for each in columns) > limits.max_block_bytes // 4:
             batch_rows //= 2

@@ -67,6 +67,7 @@ class CountedRows:
     plan: Plan
     counts: Counts | OccupiedCounts
     ingest: Ingest
+    unit: Unit
 
     def __len__(self) -> int:
         return self.ingest.rows_kept
@@ -84,6 +85,7 @@ class HeldRows:
 
     buffer: RecordBuffer
     ingest: Ingest
+    unit: Unit
 
     def __len__(self) -> int:
         return len(self.buffer)
@@ -107,7 +109,6 @@ def read_upload(
     out_of_range: OutOfRange,
     max_cells: int,
     limits: Limits,
-    unit: Unit = RECORD,
 ) -> Iterator[CountedRows | HeldRows]:
     """Read every row of a body; `domain` has the attributes of the order, in the same sequence.
 
@@ -124,18 +125,18 @@ def read_upload(
             domain=domain,
             out_of_range=out_of_range,
             limits=limits,
-            unit=unit,
+            unit=order.unit,
         )
-        return source.take_people(keep) if unit.is_person else source.take(lambda _ids, records: keep(records))
+        return source.take_people(keep) if order.unit.is_person else source.take(lambda _ids, records: keep(records))
 
     match order.size:
         case DeclaredSize():
             plan = make_plan(order, max_cells=max_cells)
             counts = empty_counts(plan)
-            yield CountedRows(plan, counts, take(counts.add))
+            yield CountedRows(plan, counts, take(counts.add), order.unit)
         case EstimatedSize():
             with RecordBuffer(dtypes=[each.code_type for each in domain.attributes], limits=limits) as buffer:
-                yield HeldRows(buffer, take(buffer.add))
+                yield HeldRows(buffer, take(buffer.add), order.unit)
         case _:
             assert_never(order.size)
 

@@ -22,18 +22,20 @@ from core.queries.synthetic import Column
 Mask = NDArray[np.bool_] | None
 
 
-def cell_columns(attribute: Attribute, axis: Axis, places: NDArray[np.int64], *, csv: bool) -> dict[str, pa.Array]:
+def cell_columns(
+    attribute: Attribute, axis: Axis, places: NDArray[np.int64], *, csv: bool
+) -> list[tuple[str, pa.Array]]:
     """The cells at these places of an axis: lower and upper ends, null for missing values; or labels."""
     if isinstance(attribute, Category):
-        return {attribute.name: _labels(attribute, places, None, csv=csv)}
+        return [(attribute.name, _labels(attribute, places, None, csv=csv))]
     assert isinstance(attribute, Ordered)  # noqa: S101 - every kind but category is
     edges = attribute.edge_values(axis)
     missing = places == axis.value_cells if axis.keeps_missing else None
     held = places if missing is None else np.where(missing, 0, places)
-    return {
-        f"{attribute.name}_{end}": _values(attribute, edges[held + step], missing, csv=csv)
+    return [
+        (f"{attribute.name}_{end}", _values(attribute, edges[held + step], missing, csv=csv))
         for end, step in (("lower", 0), ("upper", 1))
-    }
+    ]
 
 
 def row_column(attribute: Attribute, column: Column, *, csv: bool) -> pa.Array:

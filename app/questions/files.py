@@ -20,6 +20,7 @@ from core.domain.attribute import Attribute
 from core.domain.number import Number
 from core.noisy_histogram import NoisyHistogram
 from core.queries.synthetic import Block
+from rugnik.wire.cells import distinct
 
 _CELLS_AT_ONCE = 2**16
 
@@ -57,10 +58,12 @@ def cells(histogram: NoisyHistogram, form: Format, about: Mapping[str, str]) -> 
     for start in range(0, max(1, len(histogram.counts)), _CELLS_AT_ONCE):
         counts = histogram.counts[start : start + _CELLS_AT_ONCE]
         numbers = histogram.cells.numbers_at(np.arange(start, start + len(counts)))
-        columns: dict[str, pa.Array] = {}
+        columns: list[tuple[str, pa.Array]] = []
         for attribute, axis, places in zip(attributes, grid.axes, grid.places(numbers).T, strict=True):
-            columns |= cell_columns(attribute, axis, places, csv=form is Format.CSV)
-        yield _batch([*columns.items(), ("count", pa.array(counts))], metadata)
+            columns += cell_columns(attribute, axis, places, csv=form is Format.CSV)
+        names = distinct((name for name, _ in columns), "count")
+        own = [(name, column) for name, (_, column) in zip(names, columns, strict=True)]
+        yield _batch([*own, ("count", pa.array(counts))], metadata)
 
 
 def rows(blocks: Iterable[Block], attributes: Sequence[Attribute], form: Format) -> Iterator[pa.RecordBatch]:

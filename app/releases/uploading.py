@@ -20,6 +20,7 @@ from app.service import Service
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import Kind, State
 from core.release import draw as draw_synopsis
+from core.release import require_bounded
 from core.synopsis import Synopsis
 
 
@@ -64,6 +65,7 @@ def upload(
         max_cells=release.max_cells,
         limits=service.settings.limits,
     ) as rows:
+        require_bounded(rows, order)  # before the draw is on record, so that a refusal costs nothing
         recorded = _record_draw(service, caller, release)
         synopsis = draw_synopsis(
             rows,

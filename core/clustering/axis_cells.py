@@ -72,8 +72,8 @@ class AxisCells:
 def axes_of(grid: Grid) -> tuple[AxisCells, ...]:
     """The ordered axes of a grid. Equal axes share one object."""
     ordered = [grid.axes[x] for x in grid.ordered_axes]
-    by_key = {axis.key: AxisCells.of(axis) for axis in ordered}
-    return tuple(by_key[axis.key] for axis in ordered)
+    by_key = {axis: AxisCells.of(axis) for axis in ordered}
+    return tuple(by_key[axis] for axis in ordered)
 
 
 def ordered_shape(grid: Grid) -> tuple[int, ...]:

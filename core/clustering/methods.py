@@ -179,7 +179,8 @@ def block_numbers(histogram: NoisyHistogram, heavy: int) -> NDArray[np.int64] | 
     if heavy <= MOST_POINTS or not histogram.cells.complete:
         return None
     blocks = _blocks_per_axis(grid.shape)
-    places = grid.places(np.arange(grid.cell_count)) // [-(-m // b) for m, b in zip(grid.shape, blocks, strict=True)]
+    cells = np.array([-(-m // b) for m, b in zip(grid.shape, blocks, strict=True)])  # of a block, along each axis
+    places = grid.places(np.arange(grid.cell_count)) // cells
     numbers: NDArray[np.int64] = places @ np.cumprod([1, *blocks[:-1]])
     return numbers
 

@@ -40,11 +40,6 @@ class Axis(ABC):
         """All cells, that of missing values included."""
         return self.value_cells + self.keeps_missing
 
-    @property
-    @abstractmethod
-    def key(self) -> tuple[Any, ...]:
-        """What tells it from other axes; equal keys mean equal cells."""
-
     @abstractmethod
     def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """The cell of each code: integer arithmetic, the same on every platform."""
@@ -84,11 +79,6 @@ class UniformAxis(Axis):
 
     def __post_init__(self) -> None:
         self._require_cells()
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Its number of cells."""
-        return ("uniform", self.value_cells, self.keeps_missing)
 
     def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """(q m) >> 32."""
@@ -143,15 +133,11 @@ class RunAxis(Axis):
         """V, how many whole values it has."""
         return self.starts[-1]
 
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Where its runs begin."""
-        return ("runs", self.starts, self.keeps_missing)
-
     def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """By a table of all values where they are few, else by a search among the starts; both are exact."""
         if self.values <= _LONGEST_TABLE:
-            return _table(self.starts)[np.minimum(codes, self.values)]
+            cells: NDArray[np.int64] = _table(self.starts)[np.minimum(codes, self.values)]
+            return cells
         inner = np.array(self.starts[1:-1], dtype=codes.dtype)  # of the same type: mixed ones would meet as floats
         return self._with_missing(np.searchsorted(inner, codes, side="right").astype(np.int64), codes)
 
@@ -176,11 +162,6 @@ class CategoryAxis(Axis):
 
     def __post_init__(self) -> None:
         self._require_cells()
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Its number of cells."""
-        return ("category", self.value_cells, self.keeps_missing)
 
     def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """The code itself."""

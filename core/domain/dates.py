@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from core.arrays import Floats
 from core.domain.attribute import Missing, missing_of, refused_end, require_fields, require_name
-from core.domain.axis import Axis, RunAxis
-from core.domain.whole import WholeValues
+from core.domain.axis import Axis
+from core.domain.whole import WholeValues, starts_of
 from core.errors import InvalidDomain
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -110,7 +110,7 @@ class Date(WholeValues):
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first day of each cell, and the day after the last one."""
-        days = self.first + _starts(axis)
+        days = self.first + starts_of(axis)
         return np.minimum(days, _LAST_DAY).astype("datetime64[D]")
 
     def written(self, values: NDArray[Any]) -> list[str]:
@@ -208,7 +208,7 @@ class Datetime(WholeValues):
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first moment of each cell, and the upper bound; in UTC."""
-        return (self.first + _starts(axis)).astype("datetime64[us]")
+        return (self.first + starts_of(axis)).astype("datetime64[us]")
 
     def written(self, values: NDArray[Any]) -> list[str]:
         """RFC 3339 moments in the attribute's zone."""
@@ -259,11 +259,6 @@ def _bound(text: Any) -> datetime:
     if micro is None:
         raise InvalidDomain("A bound of a datetime is no moment of the calendar.")
     return _moment(micro, _zone(matched[1]))
-
-
-def _starts(axis: Axis) -> NDArray[np.int64]:
-    assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
-    return np.array(axis.starts, dtype=np.int64)
 
 
 def _date(day: int) -> date:

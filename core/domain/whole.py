@@ -81,18 +81,18 @@ class WholeValues(Ordered):
 
     def reach(self, axis: Axis) -> float:
         """From the first or the last value of the longest run to its centre: nothing for runs of a single value."""
-        half = float(np.diff(_starts(axis)).max()) / 2
+        half = float(np.diff(starts_of(axis)).max()) / 2
         return max(half + self.edge_offset, half - 1 - self.edge_offset) / self.steps_per_unit
 
     def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
         """The first value of the first run and the last value of the last one."""
-        starts = _starts(axis)
+        starts = starts_of(axis)
         least, greatest = self.first + starts[first], self.first + starts[last + 1] - 1
         return int(least) / self.steps_per_unit, int(greatest) / self.steps_per_unit
 
     def value_within(self, axis: Axis, cell: int, share: float) -> float:
         """One of the values of the run."""
-        starts = _starts(axis)
+        starts = starts_of(axis)
         run = int(starts[cell + 1] - starts[cell])
         number = min(max(ceil(share * run - _ROUNDING), 1), run) - 1
         return (self.first + int(starts[cell]) + number) / self.steps_per_unit
@@ -121,13 +121,14 @@ class WholeValues(Ordered):
 
     def numbers_in(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[np.int64]:
         """A value in each of these cells, in steps: each value of a cell is equally likely."""
-        starts = _starts(axis)
+        starts = starts_of(axis)
         lengths = np.diff(starts)[places]
         inside = np.minimum((uniform * lengths).astype(np.int64), lengths - 1)
         numbers: NDArray[np.int64] = self.first + starts[places] + inside
         return numbers
 
 
-def _starts(axis: Axis) -> NDArray[np.int64]:
+def starts_of(axis: Axis) -> NDArray[np.int64]:
+    """Where the runs of an axis begin, and where the last one ends."""
     assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
     return np.array(axis.starts, dtype=np.int64)

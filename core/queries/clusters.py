@@ -74,7 +74,7 @@ def find_clusters(
 ) -> Clusters:
     """k clusters by a method, or by the one that serves in its place; the same again for the same seed."""
     require_k(histogram, k)
-    alpha, histogram = alpha_of(level), _ordered_part(histogram)
+    alpha, histogram = alpha_of(level), numeric_part(histogram)
     placed, own, labels = _by_size(histogram, place(histogram, k, method, seed=seed, checkpoint=checkpoint))
     confidence = certainty(histogram, placed, seed=seed, checkpoint=checkpoint)
     alphas = alpha, alpha / len(histogram.domain.ordered)  # for boxes a union bound over the attributes
@@ -142,7 +142,7 @@ class Scan:
 def scan(histogram: NoisyHistogram, ks: range, *, seed: int, checkpoint: Checkpoint = carry_on) -> Scan:
     """Inertia and stability for several k: look for the last k that is stable."""
     require_k(histogram, ks[0])
-    histogram = _ordered_part(histogram)
+    histogram = numeric_part(histogram)
     method = choose(histogram, ks[0], Method.POSTERIOR).method
     quick = method if method is Method.THRESHOLDED else Method.PROJECTED
     lines = []
@@ -174,13 +174,6 @@ def require_k(histogram: NoisyHistogram, k: int) -> None:
     most = min(MAX_CLUSTERS, prod(shape))
     if not 1 <= k <= most:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
-
-
-def _ordered_part(histogram: NoisyHistogram) -> NoisyHistogram:
-    """The histogram that centres are placed on: rows that have a value on every ordered attribute."""
-    if all(axis.is_ordered and not axis.keeps_missing for axis in histogram.grid.axes):
-        return histogram
-    return numeric_part(histogram)
 
 
 def _warnings(histogram: NoisyHistogram, clusters: tuple[Cluster, ...]) -> list[str]:

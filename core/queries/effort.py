@@ -16,7 +16,6 @@ from core.clustering.methods import LLOYD_STARTS, MOST_POINTS, Method, choose
 from core.clustering.posterior import effort as sampler_effort
 from core.noisy_histogram import NoisyHistogram
 from core.queries.clusters import require_k
-from core.synopsis import Synopsis
 
 _PASS = 5e-8  # a pass over the counts, for each cell
 _BOX, _BOX_AND_CELL = 1e-5, 2e-8  # a box; a listed cell along an axis for each box

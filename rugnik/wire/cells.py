@@ -73,12 +73,26 @@ def box_of(axes: tuple[Axis, ...], number: int) -> Box:
 
 def cell_frame(axes: tuple[Axis, ...], boxes: Iterable[Box], **columns: Iterable[Any]) -> Any:
     """A pandas DataFrame with a row for each cell: its box, then the columns given."""
-    names = [(name, axis.kind) for axis in axes for name in axis.columns]
+    names = distinct([name for axis in axes for name in axis.columns], *columns)
     listed = list(boxes)
-    ends = {name: [box[x] for box in listed] for x, (name, _) in enumerate(names)}
+    ends = {name: [box[x] for box in listed] for x, name in enumerate(names)}
+    kinds = dict(zip(names, (axis.kind for axis in axes for _ in axis.columns), strict=True))
     # The edges of integers lie between two of them: they are numbers like any other.
-    kinds = {name: kind for name, kind in names if kind != "integer"}
+    kinds = {name: kind for name, kind in kinds.items() if kind != "integer"}
     return frame({**ends, **{name: list(values) for name, values in columns.items()}}, kinds)
+
+
+def distinct(names: Iterable[str], *others: str) -> list[str]:
+    """The names of columns; one that is there already, such as that of a category `count`, gets a number."""
+    taken = set(others)
+    distinct_names: list[str] = []
+    for name in names:
+        own, number = name, 2
+        while own in taken:
+            own, number = f"{name}_{number}", number + 1
+        taken.add(own)
+        distinct_names.append(own)
+    return distinct_names
 
 
 def flat(nested: Any) -> Iterator[Any]:

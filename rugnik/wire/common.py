@@ -91,3 +91,10 @@ class Grid(Reply):
     dimensions: Annotated[int, Doc("The number of axes.")]
     cells: Annotated[int, Doc("The number of all cells.")]
     shape: Annotated[tuple[int, ...], Doc("The number of cells on each axis, in the order of the attributes.")]
+
+    @property
+    def sentence(self) -> str:
+        """The cells of its axes, in words."""
+        if self.cells_per_axis is not None:
+            return f"{self.cells_per_axis} cells on each of {self.dimensions} axes"
+        return f"{' x '.join(map(str, self.shape))} cells"

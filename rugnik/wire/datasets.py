@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rugnik.wire.base import Body, Reply
-from rugnik.wire.limits import MAX_DIMENSIONS, DatasetName, Doc, EpsilonText, Finite, Limits, Line, one_of
+from rugnik.wire.limits import MAX_DIMENSIONS, MAX_ROWS, DatasetName, Doc, EpsilonText, Finite, Limits, Line, one_of
 
 State = Annotated[
     str,
@@ -64,9 +64,16 @@ class Unit(Reply):
         Doc("The column with the ids of persons: no attribute, and never released. Null for records."),
     ] = None
     max_rows: Annotated[
-        Annotated[int, Limits(strict=True, ge=1, le=1000)] | None,
+        Annotated[int, Limits(strict=True, ge=1, le=MAX_ROWS)] | None,
         Doc("The most rows that are counted of a person; the noise grows with it. Null for records."),
     ] = None
+
+    @property
+    def sentence(self) -> str:
+        """Whom it protects, in words."""
+        if self.kind == "record":
+            return "records: one row each"
+        return f"persons by the column {self.column}, at most {self.max_rows} rows each"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

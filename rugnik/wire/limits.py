@@ -18,6 +18,7 @@ MAX_POINTS = 100_000  # in one request to assign points
 MAX_LEVEL = 0.999999
 MAX_SIZE = 10**12
 MAX_DIMENSIONS = 16
+MAX_ROWS = 1000  # of a person
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 NO_CONTROL = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL holds no NUL, and a name with a line end is a mistake

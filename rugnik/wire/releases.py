@@ -48,14 +48,24 @@ class Release(Reply):
         """The attributes that were ordered."""
         return tuple(self.plan.order["attributes"])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that an upload needs: the attributes and, where persons are protected, that of their ids."""
+        person = self.plan.order.get("unit", {}).get("column")
+        return self.attributes if person is None else (*self.attributes, person)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest(Reply):
-    """What became of the rows: exact, for the curator, in this reply and nowhere else."""
+    """What became of the rows: exact, for the curator, in this reply and nowhere else.
+
+    `rows_over_limit` are left out because their person has more rows than the dataset counts of a person.
+    """
 
     rows_read: int
     rows_dropped: int
     rows_clipped: int
+    rows_over_limit: Annotated[int, Doc("Rows beyond the most that are counted of a person; left out if none.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,4 +19,4 @@ SLICE = (
     f"Ask about a part of the rows only: {PART} Repeat for more. Each range is moved to the nearest cell edges, so "
     "that the part consists of whole cells; `slice` in the answer says what was answered."
 )
-Where = Annotated[list[Annotated[str, Limits(max_length=2000)]], Limits(max_length=64)]
+Where = Annotated[list[Annotated[str, Limits(max_length=500)]], Limits(max_length=64)]

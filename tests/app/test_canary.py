@@ -203,12 +203,12 @@ def test_what_a_reader_complains_of_is_not_passed_on(
 
 def open_files_in(folder: Path) -> list[bytes]:
     """What this process holds open in a folder, also where the file has no name any more."""
-    found = []
+    file_contents = []
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):  # closed meanwhile
             if str(entry.readlink()).startswith(str(folder)):
-                found.append(os.pread(int(entry.name), os.fstat(int(entry.name)).st_size, 0))
-    return found
+                file_contents.append(os.pread(int(entry.name), os.fstat(int(entry.name)).st_size, 0))
+    return file_contents
 
 
 @pytest.mark.parametrize("file", ["CSV", "Parquet"])

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,7 @@ STORAGE = (
 # The servers of HTTP, and the rooms that know it.
 WEB_LIBRARIES = frozenset({"fastapi", "starlette", "uvicorn"})
 WEB_ROOMS = ("app.http", "app.dashboard", "app.cli", "app.main")
+DATES = "core.domain.dates"  # the kinds date and datetime
 SERVING = "app.operations.server"  # what `rugnik serve` does: it starts uvicorn on the application
 
 
@@ -77,7 +79,8 @@ def within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-def arrows_of(source: str, module: str, *, is_package: bool = False) -> Iterator[Arrow]:
+@cache  # many tests look at the same files
+def arrows_of(source: str, module: str, *, is_package: bool = False) -> tuple[Arrow, ...]:
     """The imports of one file. `from a import b` points at a.b, whether b is a module or a name in a."""
     tree = ast.parse(source)
     lazy = {
@@ -86,9 +89,11 @@ def arrows_of(source: str, module: str, *, is_package: bool = False) -> Iterator
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or is_type_checking(node)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
-        for target in targets_of(node, module, is_package=is_package):
-            yield Arrow(module, target, node.lineno, node in lazy)  # type: ignore[attr-defined]
+    return tuple(
+        Arrow(module, target, node.lineno, node in lazy)  # type: ignore[attr-defined]
+        for node in ast.walk(tree)
+        for target in targets_of(node, module, is_package=is_package)
+    )
 
 
 def is_type_checking(node: ast.AST) -> bool:
@@ -126,10 +131,12 @@ def arrows(root: Path, package: str) -> list[Arrow]:
 
 
 def allowed_in_core(arrow: Arrow) -> bool:
-    """The pure standard library, numpy, scipy, numba and core itself; os in core.randomness alone."""
+    """The pure standard library, numpy, scipy, numba and core itself; os and datetime in one module each."""
     top = arrow.target.partition(".")[0]
     if top == "os":
         return arrow.module == "core.randomness"
+    if top == "datetime":
+        return arrow.module == DATES  # for dates as values: see test_no_clock_is_read_in_core
     if within(arrow.target, "numpy.random"):
         return False  # generators are made in core.randomness and handed around; np.random itself is not imported
     return top in PURE or top in CORE_LIBRARIES or top == "core"
@@ -210,7 +217,7 @@ def violations(root: Path, package: str) -> list[str]:
 
 def global_state(root: Path) -> list[str]:
     """Uses, in core, of numpy's global generator, of files, and of imports that hide from this test."""
-    found = []
+    uses = []
     for file in sorted(root.joinpath("core").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             used = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
@@ -218,8 +225,8 @@ def global_state(root: Path) -> list[str]:
             # numpy.random.Generator is the type of a generator that was handed in, PCG64 the algorithm of a seeded one.
             from_numpy = owner in {"np.random", "numpy.random"} and name not in {"Generator", "PCG64"}
             if from_numpy or used in {"open", "input", "print", "exec", "eval", "__import__"}:
-                found.append(f"{file.name}:{node.lineno} uses {used}")  # type: ignore[attr-defined]
-    return found
+                uses.append(f"{file.name}:{node.lineno} uses {used}")  # type: ignore[attr-defined]
+    return uses
 
 
 def transactions_at_the_edge(root: Path) -> list[str]:
@@ -312,15 +319,23 @@ def test_the_arrows_of_core_are_seen() -> None:
 def test_a_wrong_import_in_core_is_found(path: str, source: str, tmp_path: Path) -> None:
     """Each of these, among honest imports, is reported with its module and line."""
     write(tmp_path, path, f"import math\nfrom core.domain.grid import Grid\n{source}\n")
-    found = violations(tmp_path, "core")
-    assert len(found) == 1
-    assert "imports" in found[0]
+    reported = violations(tmp_path, "core")
+    assert len(reported) == 1
+    assert "imports" in reported[0]
+
+
+def test_no_clock_is_read_in_core() -> None:
+    """The one module that knows dates takes them as values and never asks what time it is."""
+    tree = ast.parse(ROOT.joinpath(*DATES.split(".")).with_suffix(".py").read_text(encoding="utf-8"))
+    called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert called.isdisjoint({"now", "utcnow", "today", "localtime"})
 
 
 @pytest.mark.parametrize(
     ("path", "source"),
     [
         ("core/randomness.py", "import os"),
+        ("core/domain/dates.py", "from datetime import date"),
         ("core/plan.py", "from __future__ import annotations"),
         ("core/plan.py", "import json, hashlib, re, decimal, fractions, functools, itertools, collections.abc"),
         ("core/plan.py", "import numpy as np\nfrom numpy.typing import NDArray\nfrom scipy.optimize import brentq"),

@@ -15,14 +15,14 @@ LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-dev.lock"
 
 def hashes(name: str) -> dict[str, set[str]]:
     """What a lock allows for each `package==version`."""
-    found: dict[str, set[str]] = {}
+    allowed: dict[str, set[str]] = {}
     package = ""
     for line in (ROOT / name).read_text().splitlines():
         if match := re.match(r"^([a-z0-9._-]+)(?:\[[^]]*\])?(==\S+)", line):
             package = match[1] + match[2]
-            found[package] = set()
-        found.setdefault(package, set()).update(re.findall(r"--hash=(sha256:[0-9a-f]{64})", line))
-    return found
+            allowed[package] = set()
+        allowed.setdefault(package, set()).update(re.findall(r"--hash=(sha256:[0-9a-f]{64})", line))
+    return allowed
 
 
 @pytest.mark.parametrize("name", LOCKS)

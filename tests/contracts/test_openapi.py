@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 
 from app.access.permissions import Role
 from tests.support.service.failures import FAILURES
+from tests.support.service.questions import BY_ROUTE
 from tests.support.service.routes import operation_of, operations
 from tests.support.service.world import World, opened_world
 
@@ -157,18 +158,9 @@ BY_ADDRESS = [
     "PUT /v1/releases/{release_id}/records",  # any bytes are a body
 ]
 WITH_FIELDS = [
+    *(" ".join(route) for route in BY_ROUTE),
     "GET /v1/ledger",
     "GET /v1/ledger/export",
-    "GET /v1/releases/{release_id}/clusters",
-    "GET /v1/releases/{release_id}/clusters/scan",
-    "GET /v1/releases/{release_id}/count",
-    "GET /v1/releases/{release_id}/marginal",
-    "GET /v1/releases/{release_id}/moments",
-    "GET /v1/releases/{release_id}/quantiles",
-    "GET /v1/releases/{release_id}/rows",
-    "GET /v1/releases/{release_id}/synopsis",
-    "POST /v1/releases/{release_id}/clusters/assign",
-    "POST /v1/releases/{release_id}/counts",
     "POST /v1/datasets",
     "POST /v1/datasets/{name}/grants",
     "POST /v1/datasets/{name}/plans",

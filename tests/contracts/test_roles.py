@@ -15,6 +15,7 @@ from app.access.permissions import Role
 from app.access.principal import Principal
 from tests.support.browser.visitors import Visitor, visitor
 from tests.support.service.api import ATTRIBUTES, CSV, ROWS
+from tests.support.service.questions import BY_ROUTE, Example
 from tests.support.service.routes import Route, api_routes, operations, routes
 from tests.support.service.world import World, opened_world
 
@@ -42,9 +43,10 @@ def only(*roles: Role) -> frozenset[Role | None]:
     return frozenset(roles)
 
 
-def asking(question: str, **options: Any) -> Rule:
+def asking(example: Example) -> Rule:
     """A question to a published synopsis: as for every answer, of an analyst, a curator or an auditor."""
-    return Rule(only(ANALYST, CURATOR, AUDITOR), 200, at(f"/v1/releases/{{published}}/{question}", **options))
+    path = f"/v1/releases/{{published}}/{example.address}"
+    return Rule(only(ANALYST, CURATOR, AUDITOR), 200, at(path, **example.options))
 
 
 def new_dataset(world: World) -> tuple[str, dict[str, Any]]:
@@ -78,18 +80,7 @@ MATRIX: dict[Route, Rule] = {
         200,
         lambda world: (f"/v1/releases/{world.fresh_order()}/records", {"content": ROWS, "headers": CSV}),
     ),
-    ("GET", "/v1/releases/{release_id}/synopsis"): asking("synopsis"),
-    ("GET", "/v1/releases/{release_id}/rows"): asking("rows?count=3"),
-    ("GET", "/v1/releases/{release_id}/count"): asking("count?where=age:20..40"),
-    ("POST", "/v1/releases/{release_id}/counts"): asking("counts", json={"boxes": [["age:20..40"]]}),
-    ("GET", "/v1/releases/{release_id}/marginal"): asking("marginal?attributes=age"),
-    ("GET", "/v1/releases/{release_id}/quantiles"): asking("quantiles?attribute=age&q=0.5"),
-    ("GET", "/v1/releases/{release_id}/moments"): asking("moments"),
-    ("GET", "/v1/releases/{release_id}/clusters"): asking("clusters?k=2"),
-    ("GET", "/v1/releases/{release_id}/clusters/scan"): asking("clusters/scan?k=2..3"),
-    ("POST", "/v1/releases/{release_id}/clusters/assign"): asking(
-        "clusters/assign", json={"points": [[20, 500]], "k": 2}
-    ),
+    **{route: asking(example) for route, example in BY_ROUTE.items()},
     ("GET", "/v1/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/v1/ledger")),
     ("GET", "/v1/ledger/head"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/head")),
     ("GET", "/v1/ledger/verify"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/verify")),
@@ -229,7 +220,7 @@ def test_the_explorer_is_for_those_who_may_ask(world: World, role: Role) -> None
 
 def test_every_route_under_v1_names_its_callers_in_its_signature(world: World) -> None:
     """Deny by default: no function answers under /v1 without a Principal among its arguments."""
-    found = 0
+    checked_routes = 0
     for route in api_routes(world.api.app):
         if route.path.startswith("/v1"):
             annotations = [
@@ -237,8 +228,8 @@ def test_every_route_under_v1_names_its_callers_in_its_signature(world: World) -
                 for parameter in inspect.signature(route.endpoint, eval_str=True).parameters.values()
             ]
             assert any(Principal in get_args(annotation) for annotation in annotations), route.path
-            found += 1
-    assert found == sum(path.startswith("/v1") for _, path in MATRIX)
+            checked_routes += 1
+    assert checked_routes == sum(path.startswith("/v1") for _, path in MATRIX)
 
 
 OF_A_DATASET = [route for route in MATRIX if "{name}" in route[1] or "{release_id}" in route[1]]

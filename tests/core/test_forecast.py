@@ -21,11 +21,11 @@ ORDER = Order(attributes=numbers(2), epsilon=Epsilon.parse("0.5"), clusters=4, s
 
 def test_the_predicted_count_error_is_met_by_nineteen_in_twenty() -> None:
     """Sums of real noise over a quarter of the cells stay within the prediction 95 % of the time."""
-    found = forecast(ORDER, max_cells=10**6)
-    assert found is not None
-    cells = -(-found.plan.grid.cell_count // 4)
+    prediction = forecast(ORDER, max_cells=10**6)
+    assert prediction is not None
+    cells = -(-prediction.plan.grid.cell_count // 4)
     draws = draw_noise(DiscreteLaplace.at(ORDER.epsilon), 4000 * cells, NoiseSource()).reshape(4000, cells).sum(axis=1)
-    share = float(np.mean(np.abs(draws) <= found.count_error))
+    share = float(np.mean(np.abs(draws) <= prediction.count_error))
     assert 0.93 < share < 0.97
 
 

@@ -25,6 +25,7 @@ from core.randomness import NoiseSource
 from core.records import OutOfRange
 from core.release import draw, noisy_size, release
 from core.synopsis import Synopsis
+from core.unit import RECORD, Unit
 from tests.core.rows import numbers, take_rows
 from tests.core.strategies import batches
 
@@ -221,11 +222,11 @@ def test_a_plan_with_a_threshold_lists_the_cells_that_reach_it() -> None:
     rows = np.repeat(np.array([[0.005] * 8, [0.995] * 8, [0.505] * 8]), [6, 7, 20], axis=0)
     counts = OccupiedCounts(plan.grid)
     counts.add(take_rows(rows, domain, OutOfRange.CLIP).records)
-    found = publish(counts, plan, domain=domain)
-    assert found.threshold == 7
-    assert isinstance(found.cells, ThresholdedCells)
-    assert found.grid.places(found.cells.numbers).tolist() == [[50] * 8, [99] * 8]
-    assert found.counts.tolist() == [20, 7]
+    synopsis = publish(counts, plan, domain=domain)
+    assert synopsis.threshold == 7
+    assert isinstance(synopsis.cells, ThresholdedCells)
+    assert synopsis.grid.places(synopsis.cells.numbers).tolist() == [[50] * 8, [99] * 8]
+    assert synopsis.counts.tolist() == [20, 7]
 
 
 def test_with_hardly_any_noise_every_cell_that_holds_a_row_is_listed() -> None:
@@ -235,9 +236,9 @@ def test_with_hardly_any_noise_every_cell_that_holds_a_row_is_listed() -> None:
     domain = Domain(tuple(Number(f"x{i}", 0, 1) for i in range(5)))
     counts = OccupiedCounts(plan.grid)
     counts.add(take_rows(np.random.default_rng(0).uniform(size=(20_000, 5)), domain, OutOfRange.CLIP).records)
-    found = publish(counts, plan, domain=domain)
-    assert found.threshold == 1
-    assert found.counts.sum() == 20_000
+    synopsis = publish(counts, plan, domain=domain)
+    assert synopsis.threshold == 1
+    assert synopsis.counts.sum() == 20_000
 
 
 def test_counts_of_the_wrong_kind_are_refused() -> None:
@@ -251,10 +252,11 @@ def test_counts_of_the_wrong_kind_are_refused() -> None:
 
 
 class ScriptedRows:
-    """Rows of which only the number and the counts matter."""
+    """Rows of which only the number, the counts and the unit matter."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, unit: Unit = RECORD) -> None:
         self.size = size
+        self.unit = unit
         self.plans: list[Plan] = []
 
     def __len__(self) -> int:
@@ -294,3 +296,22 @@ def test_a_draw_buys_the_size_once_and_plans_from_it(
     assert bought == ([5] if estimated else [])
     assert rows.plans == [make_plan(order, max_cells=10_000, noisy_size=777 if estimated else None)]
     assert synopsis.size == (777 if estimated else 400)
+
+
+PERSONS = Unit("patient", 3)
+
+
+@pytest.mark.parametrize(
+    ("bounded", "ordered"), [(RECORD, PERSONS), (PERSONS, RECORD), (Unit("patient", 4), PERSONS), (PERSONS, PERSONS)]
+)
+def test_rows_are_drawn_for_the_unit_that_they_were_bounded_for_alone(bounded: Unit, ordered: Unit) -> None:
+    """With rows that nobody bounded, noise at epsilon / c would protect a person less than it says."""
+    order = Order(attributes=numbers(2), epsilon=Epsilon.parse("1"), clusters=3, size=DeclaredSize(400), unit=ordered)
+    rows = ScriptedRows(5, bounded)
+    names = {"domain": DOMAIN, "out_of_range": OutOfRange.CLIP, "dataset": "d", "release_id": "r"}
+    if bounded == ordered:
+        assert draw(rows, order, NoiseSource(), max_cells=10_000, **names).unit == ordered
+        return
+    with pytest.raises(InvalidRecords, match="unit"):
+        draw(rows, order, NoiseSource(), max_cells=10_000, **names)
+    assert rows.plans == []

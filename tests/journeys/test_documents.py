@@ -24,6 +24,7 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "rugnik_analyst_",
     ),
     "docs/tutorial/analyst.md": ("correlation", "without_cut_cells", "size_low", "stability"),
+    "docs/tutorial/tables.md": ("rows kept", "rows per person", "(missing)", "Count(", "2026-"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py

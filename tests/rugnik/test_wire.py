@@ -14,6 +14,7 @@ import rugnik
 from rugnik import wire
 from rugnik.errors import UnexpectedReply
 from rugnik.wire.base import dumped
+from rugnik.wire.cells import Axis, boxes_of, cell_frame
 
 TYPES = [getattr(wire, name) for name in wire.__all__ if name not in {"Body", "Reply"}]
 ANSWER = {"release": "r1", "synopsis_digest": "d", "epsilon_spent": "0", "question": "count", "parameters": {}}
@@ -102,3 +103,18 @@ def test_what_is_exported_is_there() -> None:
     assert all(hasattr(rugnik, name) for name in rugnik.__all__)
     assert wire.__all__ == sorted(set(wire.__all__))
     assert all(dataclasses.is_dataclass(kind) for kind in TYPES)
+
+
+def test_no_column_of_a_table_hides_another() -> None:
+    """A category may be called like the column of counts, or like the end of another attribute."""
+    ordered = Axis(name="age", edges=(0.0, 1.0))
+    axes = (Axis(name="age_lower", kind="category", edges=(), labels=("a",)), ordered)
+    axes += (Axis(name="count", kind="category", edges=(), labels=("b",)),)
+    table = cell_frame(axes, boxes_of(axes), count=[7])
+    assert table.to_dict("list") == {
+        "age_lower": ["a"],
+        "age_lower_2": [0.0],
+        "age_upper": [1.0],
+        "count_2": ["b"],
+        "count": [7],
+    }

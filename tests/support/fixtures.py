@@ -89,8 +89,8 @@ def postgresql_settings(tmp_path: Path, postgresql_url: str) -> Settings:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def settings(request: pytest.FixtureRequest) -> Settings:
     """A rugnik of its own on each kind of database."""
-    found: Settings = request.getfixturevalue(f"{request.param}_settings")
-    return found
+    chosen: Settings = request.getfixturevalue(f"{request.param}_settings")
+    return chosen
 
 
 @pytest.fixture

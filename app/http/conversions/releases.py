@@ -23,7 +23,10 @@ def published_reply(published: Published) -> wire.Published:
     """A release that has just been published, with what became of its rows."""
     ingest = published.ingest
     counted = wire.Ingest(
-        rows_read=ingest.rows_read, rows_dropped=ingest.rows_dropped, rows_clipped=ingest.rows_clipped
+        rows_read=ingest.rows_read,
+        rows_dropped=ingest.rows_dropped,
+        rows_clipped=ingest.rows_clipped,
+        rows_over_limit=ingest.rows_over_limit,
     )
     return wire.Published(**_fields(published.release, published.synopsis), ingest=counted)
 

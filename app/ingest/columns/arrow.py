@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 MAX_TEXT_BYTES = 4096
 UNREADABLE = b"\0"
 _VIEWS_AT_ONCE = 2048  # at most 8 MiB of texts
+_TEXTS_AT_ONCE = 2**14  # fewer than a batch has: the table of distinct texts stays small
 
 _types = pa.types
 _BINARY = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
@@ -98,17 +99,19 @@ def at(column: pa.Array, positions: NDArray[np.int64]) -> pa.Array:
 
 
 def texts_of(column: pa.Array, most: int = MAX_TEXT_BYTES, instead: bytes = UNREADABLE) -> Iterator[pa.Array]:
-    """The texts of a column as binary arrays, one or several; `instead` stands for those longer than `most` bytes."""
+    """The texts of a column as binary arrays of fewer rows; `instead` stands for those longer than `most` bytes."""
     if is_view(column.type):
         for start in range(0, len(column), _VIEWS_AT_ONCE):
             rows = np.arange(start, min(start + _VIEWS_AT_ONCE, len(column)))
             yield _viewed(column, rows, most, instead).cast(pa.binary())
         return
-    texts = column.cast(pa.binary()) if _types.is_fixed_size_binary(column.type) else as_bytes(column)
-    too_long = pc.greater(pc.binary_length(texts), most)
-    if pc.any(too_long).as_py():
-        texts = pc.if_else(too_long, pa.scalar(instead, texts.type), texts)
-    yield texts
+    for start in range(0, len(column), _TEXTS_AT_ONCE):
+        part = column.slice(start, _TEXTS_AT_ONCE)
+        texts = part.cast(pa.binary()) if _types.is_fixed_size_binary(part.type) else as_bytes(part)
+        too_long = pc.greater(pc.binary_length(texts), most)
+        if pc.any(too_long).as_py():
+            texts = pc.if_else(too_long, pa.scalar(instead, texts.type), texts)
+        yield texts
 
 
 def _viewed(

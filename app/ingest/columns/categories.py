@@ -48,17 +48,14 @@ class CategoryConverter(Converter):
         """Each distinct value by its text."""
         if pa.types.is_decimal(column.type):
             encoded = column.dictionary_encode()
-            texts = [decimal_text(value) for value in encoded.dictionary.to_pylist()]
-            values = np.array([*map(self.from_text, texts), MISSING], dtype=self.dtype)
-            return values[encoded.indices.fill_null(len(texts)).to_numpy()]
+            return self.from_entries(list(map(decimal_text, encoded.dictionary.to_pylist())), encoded.indices)
         distinct, places = np.unique(column.drop_null().to_numpy(zero_copy_only=False), return_inverse=True)
+        texts = [text_of(value) for value in distinct]
         if pa.types.is_boolean(column.type):
-            values = [self.from_json(bool(value)) for value in distinct]
-        else:
-            values = [self.from_text(text_of(value)) for value in distinct]
-        result = np.full(len(column), MISSING, dtype=self.dtype)
-        result[column.is_valid().to_numpy(zero_copy_only=False)] = np.array(values, dtype=self.dtype)[places]
-        return result
+            texts = [b"true" if value else b"false" for value in distinct]
+        values = np.full(len(column), MISSING, dtype=self.dtype)
+        values[column.is_valid().to_numpy(zero_copy_only=False)] = self.from_texts(texts)[places]
+        return values
 
 
 def text_of(number: float | np.number) -> bytes:

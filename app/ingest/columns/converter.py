@@ -71,9 +71,13 @@ class Converter(ABC):
     def from_binary(self, column: pa.Array) -> Column:
         """The values of an array of binary texts: each distinct text by `from_text`."""
         encoded = column.dictionary_encode()
-        texts = encoded.dictionary.to_pylist()
+        return self.from_entries(encoded.dictionary.to_pylist(), encoded.indices)
+
+    def from_entries(self, texts: list[bytes], indices: pa.Array) -> Column:
+        """The value of the text that each index refers to; a null refers to none."""
         values = np.array([*map(self.from_text, texts), self.unreadable], dtype=self.dtype)
-        return values[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+        places: NDArray[np.int32] = indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+        return values[places]
 
     def from_texts(self, texts: Iterable[bytes]) -> Column:
         """The values of texts, one by one."""

@@ -96,7 +96,7 @@ def test_a_revoked_key_is_refused_and_stays_listed(api: Api) -> None:
         assert api.admin("DELETE", f"/v1/keys/{stored.principal.id}").status_code == 204
     assert api.call_with(key, "GET", "/v1/ledger").status_code == 401
     assert api.call_with(key, "GET", "/metrics").status_code == 401
-    (listed,) = [found for found in list_keys(api.service) if found.principal.id == stored.principal.id]
+    (listed,) = [entry for entry in list_keys(api.service) if entry.principal.id == stored.principal.id]
     assert listed.revoked_at == "2026-01-02"
 
 
@@ -182,9 +182,9 @@ def admin_keys(settings: Settings) -> list[str]:
     """The names of the admin keys that are stored."""
     database = Database(settings.url)
     issued = [json.loads(row["detail"]) for row in tables(database)["ledger"] if row["kind"] == "issue"]
-    found = [detail["name"] for detail in issued if detail["role"] == "admin"]
+    admin_names = [detail["name"] for detail in issued if detail["role"] == "admin"]
     database.dispose()
-    return found
+    return admin_names
 
 
 def test_the_first_start_makes_one_admin_key_and_the_second_none(

@@ -26,8 +26,8 @@ def folder(tmp_path: Path) -> Path:
 def test_each_secret_may_be_a_file(folder: Path) -> None:
     """Without the newline at its end, and with every other character as it is."""
     settings = Settings(secrets_dir=folder, database_url=URL)
-    found = {name: getattr(settings, name).get_secret_value() for name in SECRETS}
-    assert found == {name: f"{name} {PASSWORD}" for name in SECRETS}
+    values = {name: getattr(settings, name).get_secret_value() for name in SECRETS}
+    assert values == {name: f"{name} {PASSWORD}" for name in SECRETS}
     assert settings.url.password == f"database_password {PASSWORD}"
 
 

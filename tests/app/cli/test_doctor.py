@@ -30,7 +30,7 @@ def examined(settings: Settings, code: int) -> dict[str, tuple[str, str, str]]:
     findings: dict[str, tuple[str, str, str]] = {}
     for finding in json.loads(done.stdout):
         if findings.get(finding["about"], ("ok",))[0] != "mend":
-            findings[finding["about"]] = (finding["state"], finding["found"], finding["mend"])
+            findings[finding["about"]] = (finding["state"], finding["observed"], finding["mend"])
     return findings
 
 

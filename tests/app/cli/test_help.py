@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from app.cli import main
 from app.cli.exits import CODES, Code
 from app.ingest.formats import FORMATS
+from tests.support.service.questions import GETS
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -40,14 +41,13 @@ def examples(command: Any) -> list[list[str]]:
 
 
 def test_the_commands_are_those_that_are_promised() -> None:
-    """What README, DESIGN and scripts rely on."""
-    assert {" ".join(path) for path in COMMANDS} == set(
-        """serve,migrate,demo,doctor,plan,check,release,void,keys new,keys list,keys revoke,datasets list,datasets show,
-        datasets new,datasets close,datasets grant,query count,query marginal,query quantiles,query moments,
-        query clusters,query scan,query rows,query synopsis,ledger list,ledger verify,ledger export""".replace("\n", "")
-        .replace("  ", "")
-        .split(",")
-    )
+    """What README, DESIGN and scripts rely on; and for every question that is a GET, a command of the same name."""
+    promised = """
+        serve,migrate,demo,doctor,init,plan,check,release,void,keys new,keys list,keys revoke,datasets list,
+        datasets show,datasets new,datasets close,datasets grant,ledger list,ledger verify,ledger export
+        """
+    queries = {f"query {example.answer.path.rpartition('/')[2]}" for example in GETS}
+    assert {" ".join(path) for path in COMMANDS} == {name.strip() for name in promised.split(",")} | queries
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

@@ -12,10 +12,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from app.ingest.batch import Wanted
 from app.ingest.errors import IngestError, UnreadableFile, UploadTooLarge
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import MIB, Limits
 from app.ingest.people import PersonBuffer
+from app.ingest.thrift import LIST
+from core.domain.kinds import attribute_of
 from core.plan import EstimatedSize
 from core.records import Records
 from tests.app.ingest.bodies import WRITERS, arrow_body, count, cut, numbers, parquet_body, table
@@ -142,6 +145,72 @@ def parquet_long_beginnings() -> None:
     refuse(as_decimal(body, b"x", length=4))
 
 
+TEXTS = Wanted((attribute_of({"name": "x", "kind": "category", "values": ["f"], "other": True}),), "person")
+LONG = b"1" * MIB
+
+
+def read_texts(body: bytes, media_type: MediaType, rows: int) -> None:
+    """Read a category and an id of so many rows, measured from here on."""
+    reset_peak()
+    batches = read_batches(cut(body, 65536), TEXTS, media_type=media_type, gzip=False, limits=LIMITS)
+    assert sum(map(len, batches)) == rows
+
+
+def _shared(rows: int) -> pa.Table:
+    """Rows that all refer to one text of a megabyte."""
+    column = pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), pa.array([LONG]))
+    return pa.table({"x": column, "person": column})
+
+
+def parquet_shared_texts() -> None:
+    """A text of a megabyte in a dictionary, where 100,000 rows refer to it: as Arrow dictionaries, and as strings."""
+    body = parquet_body(_shared(100_000), dictionary_pagesize_limit=4 * MIB)
+    read_texts(body, MediaType.PARQUET, 100_000)
+    footer, end = footer_of(body)
+    footer.pop((5, LIST))  # the note that these are Arrow dictionaries
+    read_texts(closed(body[:end], footer), MediaType.PARQUET, 100_000)
+
+
+def parquet_long_texts() -> None:
+    """Texts of a megabyte in pages of their own, which compress to nothing: 200 of them in one row group."""
+    texts = pa.array([b"%d" % (row % 10) * MIB for row in range(200)])
+    body = parquet_body(
+        pa.table({"x": texts, "person": texts}),
+        use_dictionary=False,
+        compression="zstd",
+        write_statistics=False,
+        write_batch_size=1,
+        data_page_size=1,
+    )
+    del texts
+    read_texts(body, MediaType.PARQUET, 200)
+
+
+def parquet_distinct_texts() -> None:
+    """Half a million different ids in one row group: first in a dictionary, then in pages of their own."""
+    texts = pa.array(np.arange(MIB // 2)).cast(pa.string())
+    body = parquet_body(pa.table({"x": texts, "person": texts}), row_group_size=MIB)
+    del texts
+    read_texts(body, MediaType.PARQUET, MIB // 2)
+
+
+def arrow_shared_texts() -> None:
+    """A text of a megabyte to which 400,000 rows refer, by a dictionary and by views."""
+    read_texts(arrow_body(_shared(400_000)), MediaType.ARROW_STREAM, 400_000)
+    view = np.array([[MIB, 0x31313131, 0, 0]] * 400_000, dtype=np.int32)
+    column = pa.Array.from_buffers(pa.string_view(), len(view), [None, pa.py_buffer(view), pa.py_buffer(LONG)])
+    read_texts(arrow_body(pa.table({"x": column, "person": column})), MediaType.ARROW_STREAM, 400_000)
+
+
+def long_ids() -> None:
+    """Lines with an id of almost the length of a line, on both paths of CSV, and as NDJSON."""
+    long = b"w" * 60_000
+    for rows in (b"f,%b\n" % long, b'f,"%b"\n' % long):
+        body = repeated(b"x,person\n", rows, 1000)
+        batches = read_batches(body, TEXTS, media_type=MediaType.CSV, gzip=False, limits=LIMITS)
+        assert sum(map(len, batches)) == 1000
+
+
 def refuse(body: bytes) -> None:
     """Read the column x of a Parquet body that must be refused, measured from here on."""
     reset_peak()
@@ -204,6 +273,11 @@ CASES: tuple[Callable[[], None], ...] = (
     parquet_claims,
     parquet_long_values,
     parquet_long_beginnings,
+    parquet_shared_texts,
+    parquet_long_texts,
+    parquet_distinct_texts,
+    arrow_shared_texts,
+    long_ids,
     shared_fields,
     many_persons,
     person_of_different_rows,

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.ingest import parquet_pages, parquet_reader
+from app.ingest import parquet_pages, parquet_reader, parquet_texts
+from app.ingest.batch import Wanted
 from app.ingest.errors import (
     AmbiguousColumns,
     Cap,
@@ -24,10 +25,11 @@ from app.ingest.errors import (
     UploadTooLarge,
     WrongColumnType,
 )
-from app.ingest.formats import MediaType
+from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import MIB, Limits
 from app.ingest.spool import SealedSpool
 from app.ingest.thrift import I32, I64, LIST, STRUCT
+from core.domain.kinds import attribute_of
 from tests.app.ingest.bodies import DOMAIN, LIMITS, cut, parquet_body, read, table
 from tests.app.ingest.hostile_parquet import (
     as_decimal,
@@ -215,6 +217,78 @@ def test_values_that_share_their_beginnings_are_not_read() -> None:
         body = parquet_body(rows, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY", data_page_version=version)
         with pytest.raises(UnreadableFile, match="DELTA_BYTE_ARRAY"):
             read(body, PARQUET, names=("x",))
+
+
+TEXTS = Wanted((attribute_of({"name": "x", "kind": "category", "values": ["f", "g"], "other": True}),), "person")
+
+
+def texts(body: bytes, limits: Limits = LIMITS) -> list[tuple[list[int], list[bytes | None]]]:
+    """Categories and ids of each batch."""
+    batches = read_batches([body], TEXTS, media_type=PARQUET, gzip=False, limits=limits)
+    return [(batch.columns[0].tolist(), batch.ids.to_pylist()) for batch in batches if batch.ids is not None]
+
+
+def text_table(values: list[str]) -> pa.Table:
+    """Texts as categories and as ids."""
+    return pa.table({"x": values, "person": values})
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "zstd", "lz4", "brotli"])
+@pytest.mark.parametrize("encoding", ["dictionary", "mixed", "PLAIN", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_are_read_in_batches_that_fit_into_memory(codec: str, encoding: str) -> None:
+    """Whatever the encoding: fewer rows at once where texts are long, and every row once and in order."""
+    values = [("g" if row == 700 else f"{row:0100d}") for row in range(1000)] * 2
+    options: dict[str, object] = {"compression": codec, "write_batch_size": 10, "data_page_size": 2000}
+    if encoding in {"dictionary", "mixed"}:
+        options["dictionary_pagesize_limit"] = MIB if encoding == "dictionary" else 20_000
+    else:
+        options |= {"use_dictionary": False, "column_encoding": encoding}
+    body = parquet_body(text_table(values), **options)
+    batches = texts(body, Limits(max_block_bytes=160_000))
+    assert max(len(places) for places, _ in batches) < 400
+    assert [place for places, _ in batches for place in places] == [1 if value == "g" else -1 for value in values]
+    assert [person for _, ids in batches for person in ids] == [value.encode() for value in values]
+    assert len(texts(body)) == 1
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_text_as_long_as_a_block_costs_no_other_row(dictionary: bool) -> None:
+    """It is no value and no id; the rows around it are read as if it were not there."""
+    values = ["f"] * 500 + ["w" * 10**6] + ["f"] * 500
+    for write_batch_size in (1, 1024):
+        body = parquet_body(text_table(values), use_dictionary=dictionary, write_batch_size=write_batch_size)
+        batches = texts(body, Limits(max_block_bytes=2 * 10**6))
+        assert [place for places, _ in batches for place in places] == [0] * 500 + [-1] + [0] * 500
+        assert [person for _, ids in batches for person in ids] == [b"f"] * 500 + [None] + [b"f"] * 500
+
+
+def test_a_dictionary_of_very_many_texts_is_refused() -> None:
+    """Each takes memory besides its bytes."""
+    body = parquet_body(text_table([str(row) for row in range(2000)]))
+    assert len(texts(body, Limits(max_block_bytes=2000 * 64))) >= 1
+    with pytest.raises(UploadTooLarge) as refusal:
+        texts(body, Limits(max_block_bytes=2000 * 64 - 1))
+    assert refusal.value.cap is Cap.BLOCK_BYTES
+
+
+def test_texts_that_arrow_would_collect_are_bounded() -> None:
+    """A file may ask for an Arrow dictionary and yet hold its texts in pages of their own."""
+    column = pa.array([f"{row:0100d}" for row in range(2000)]).dictionary_encode()
+    body = parquet_body(pa.table({"x": column, "person": column}), use_dictionary=False, data_page_size=1000)
+    assert sum(len(places) for places, _ in texts(body, Limits(max_block_bytes=10**6))) == 2000
+    with pytest.raises(UploadTooLarge) as refusal:
+        texts(body, Limits(max_block_bytes=300_000))
+    assert refusal.value.cap is Cap.BLOCK_BYTES
+
+
+def test_the_number_of_batches_is_capped() -> None:
+    """Rows that must be read one by one take time."""
+    values = [f"{row}" * 3000 for row in range(1000, 1100)]
+    body = parquet_body(text_table(values), use_dictionary=False, write_batch_size=1, data_page_size=1)
+    limits = Limits(max_block_bytes=20_000)
+    assert len(texts(body, limits)) == 100
+    with patch.object(parquet_texts, "MAX_BATCHES", 50), pytest.raises(UploadTooLarge):
+        texts(body, limits)
 
 
 def test_the_number_of_pages_is_capped() -> None:

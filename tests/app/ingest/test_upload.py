@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -25,6 +26,7 @@ from core.histogram import Counts
 from core.histogram import count as count_records
 from core.plan import DeclaredSize, EstimatedSize, make_plan
 from core.records import OutOfRange
+from core.unit import Unit
 from tests.app.ingest.bodies import (
     DOMAIN,
     LIMITS,
@@ -206,6 +208,82 @@ def test_checking_a_file_tells_what_uploading_it_would(media_type: MediaType, mo
     if media_type is not MediaType.NDJSON:
         with pytest.raises(MissingColumns):
             check_upload([body], domain=Domain((Number("absent", 0, 1),)), **options)
+
+
+PEOPLE = csv_body(
+    *(b"%d,0,%b" % (row % 10, person) for person, count in ((b"a", 1), (b"b", 3), (b"c", 7)) for row in range(count)),
+    *(b"1,0,", b"1,0,%b" % (b"w" * 257), b"nan,0,a", b"bad", b"99,0, a "),
+    header=b"x,y,person",
+)
+
+
+@pytest.mark.parametrize("size", [ESTIMATE, DeclaredSize(500)])
+@pytest.mark.parametrize(("most", "kept"), [(1, 3), (2, 6), (5, 10), (10, 12)])
+def test_of_each_person_at_most_so_many_rows_are_counted(
+    size: DeclaredSize | EstimatedSize, most: int, kept: int
+) -> None:
+    """Rows beyond that are neither dropped nor counted; a row without a usable id is dropped."""
+    counted = count(PEOPLE, size=size, unit=Unit("person", most))
+    assert counted.counts.cells.sum() == counted.ingest.rows_kept == kept
+    ingest = counted.ingest
+    assert (ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped) == (16, 4, 1)
+    assert ingest.rows_over_limit == 12 - kept
+    assert ingest.rows_kept_by == ()
+
+
+@pytest.mark.parametrize("size", [ESTIMATE, DeclaredSize(500)])
+def test_the_size_of_an_upload_of_people_is_the_number_of_rows_that_were_kept(
+    size: DeclaredSize | EstimatedSize,
+) -> None:
+    """It is what the noisy size is drawn from."""
+    with upload.read_upload(
+        [PEOPLE],
+        media_type=MediaType.CSV,
+        gzip=False,
+        order=order(size),
+        domain=DOMAIN,
+        out_of_range=OutOfRange.CLIP,
+        max_cells=10_000,
+        limits=LIMITS,
+        unit=Unit("person", 2),
+    ) as rows:
+        assert len(rows) == 6
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 20])
+def test_checking_a_file_of_people_compares_the_bounds(most: int) -> None:
+    """How many rows each would keep, whatever the bound of the dataset is; all else is what uploading tells."""
+    options = {"media_type": MediaType.CSV, "gzip": False, "out_of_range": OutOfRange.CLIP, "limits": LIMITS}
+    checked = check_upload([PEOPLE], domain=DOMAIN, unit=Unit("person", most), **options)
+    assert checked.rows_kept_by == ((1, 3), (2, 6), (5, 10), (10, 12))
+    assert replace(checked, rows_kept_by=()) == count(PEOPLE, unit=Unit("person", most)).ingest
+
+
+def test_a_row_that_is_dropped_takes_its_id_with_it() -> None:
+    """Else the rows after it would be those of another person."""
+    body = csv_body(b"nan,0,a", b"1,0,b", b"2,0,", b"3,0,b", b"4,0,b", header=b"x,y,person")
+    ingest = count(body, unit=Unit("person", 1)).ingest
+    assert (ingest.rows_dropped, ingest.rows_over_limit, ingest.rows_kept) == (2, 2, 1)
+
+
+@pytest.mark.parametrize("media_type", MediaType)
+def test_the_column_of_ids_must_be_there(media_type: MediaType) -> None:
+    """A file without it is refused for its header; NDJSON has none, so there each row lacks an id and is dropped."""
+    body = WRITERS[media_type](table(20))
+    if media_type is MediaType.NDJSON:
+        assert count(body, media_type, unit=Unit("person", 2)).ingest.rows_dropped == 20
+    else:
+        with pytest.raises(MissingColumns) as fault:
+            count(body, media_type, unit=Unit("person", 2))
+        assert fault.value.names == ("person",)
+
+
+@pytest.mark.parametrize("media_type", MediaType)
+def test_an_attribute_may_be_the_id_too(media_type: MediaType) -> None:
+    """Then a column is read in two ways."""
+    body = WRITERS[media_type](pa.table({"x": [1, 1, 2], "y": [0.0, 0.5, 0.5]}))
+    counted = count(body, media_type, unit=Unit("x", 1))
+    assert (counted.counts.cells.sum(), counted.ingest.rows_over_limit) == (2, 1)
 
 
 def test_what_is_private_does_not_show_itself() -> None:

@@ -31,6 +31,7 @@ from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.cells import DenseCells
 from core.synopsis import Synopsis
+from core.unit import Unit
 from tests.support.browser.visitors import visitor
 from tests.support.databases.books import without_triggers
 from tests.support.service.api import ROWS, Api, frozen_clock
@@ -45,8 +46,8 @@ def tampered(api: Api, statement: str, **values: Any) -> int:
 
 
 def outcome(api: Api) -> dict[str, Any]:
-    found: dict[str, Any] = api.auditor("GET", "/v1/ledger/verify").json()
-    return found
+    verification: dict[str, Any] = api.auditor("GET", "/v1/ledger/verify").json()
+    return verification
 
 
 def publish_seq(api: Api, release: str) -> int:
@@ -122,11 +123,11 @@ def test_a_synopsis_that_is_not_the_published_one_fails_the_verification(sqlite_
         tampered(
             sqlite_api, "UPDATE synopses SET body = :body WHERE release = :release", body=put[damage], release=first
         )
-    found = outcome(sqlite_api)
-    assert (found["valid"], found["first_bad"]) == (False, publish_seq(sqlite_api, first))
-    assert first in found["reason"]
+    verification = outcome(sqlite_api)
+    assert (verification["valid"], verification["first_bad"]) == (False, publish_seq(sqlite_api, first))
+    assert first in verification["reason"]
     on_record = sqlite_api.auditor("POST", "/v1/ledger/verifications").text.splitlines()[-1]
-    assert json.loads(on_record)["first_bad"] == found["first_bad"]
+    assert json.loads(on_record)["first_bad"] == verification["first_bad"]
     ready = sqlite_api.call(None, "GET", "/readyz")
     assert (ready.status_code, first in ready.json()["detail"]) == (503, True)
     sqlite_api.forget_answers()
@@ -136,22 +137,25 @@ def test_a_synopsis_that_is_not_the_published_one_fails_the_verification(sqlite_
     assert sqlite_api.analyst("GET", f"/v1/releases/{second}/count").status_code == 200
 
 
-def test_a_synopsis_of_another_epsilon_than_its_charge_fails_the_verification(sqlite_api: Api) -> None:
+@pytest.mark.parametrize("change", [{"epsilon": Epsilon.parse("4")}, {"unit": Unit("patient", 3)}])
+def test_a_synopsis_of_other_terms_than_its_charge_fails_the_verification(
+    sqlite_api: Api, change: dict[str, Any]
+) -> None:
     """Also where its publish was written anew, digest and hash fitting: the header is compared with the charge."""
     sqlite_api.register()
     release = sqlite_api.published(epsilon="0.01")
     service = sqlite_api.service
     (row,) = rows(sqlite_api, "synopses")
-    body = other_bytes(row["body"], epsilon=Epsilon.parse("4"))
+    body = other_bytes(row["body"], **change)
     publish = list(entries_until(service, service.replay.head))[-1]
     forged = replace(publish, detail={"digest": Synopsis.from_bytes(zlib.decompress(body)).digest}).sealed()
     tampered(sqlite_api, "UPDATE synopses SET body = :body", body=body)
     detail = canonical_json(forged.detail).decode()
     change = "UPDATE ledger SET detail = :detail, hash = :hash WHERE seq = :seq"
     assert tampered(sqlite_api, change, detail=detail, hash=forged.hash, seq=publish.seq) == 1
-    found = verify_all(service)
-    assert (found.first_bad, publish.release) == (publish.seq, release)
-    assert "another release, dataset, epsilon or domain" in str(found.reason)
+    verification = verify_all(service)
+    assert (verification.first_bad, publish.release) == (publish.seq, release)
+    assert "another release, dataset, epsilon, domain or unit" in str(verification.reason)
 
 
 # --- the chain is walked at start

@@ -52,7 +52,7 @@ def service(settings: Settings) -> Iterator[Service]:
     opened.database.dispose()
 
 
-def found(service: Service, **wanted: object) -> list[int]:
+def matching_seqs(service: Service, **wanted: object) -> list[int]:
     """The numbers of the entries that fit, newest first."""
     with service.database.read_only() as tx:
         return [line.seq for line in history.page(tx, Search(**wanted), before=None, limit=1000).lines]  # type: ignore[arg-type]
@@ -81,16 +81,16 @@ def test_a_page_holds_the_newest_entries_and_tells_where_to_read_on(service: Ser
 def test_filters_leave_what_they_say(service: Service) -> None:
     """By dataset, kind, actor and day, alone and together, as a plain walk over all entries would."""
     every = entries(service)
-    assert found(service, datasets=frozenset({"a"})) == [e.seq for e in every if e.dataset == "a"]
-    assert found(service, datasets=frozenset()) == []
+    assert matching_seqs(service, datasets=frozenset({"a"})) == [e.seq for e in every if e.dataset == "a"]
+    assert matching_seqs(service, datasets=frozenset()) == []
     for kind in Kind:
-        assert found(service, kind=kind) == [e.seq for e in every if e.kind is kind]
-    assert found(service, actor=ADMIN.actor) == [e.seq for e in every if e.actor == ADMIN.actor]
+        assert matching_seqs(service, kind=kind) == [e.seq for e in every if e.kind is kind]
+    assert matching_seqs(service, actor=ADMIN.actor) == [e.seq for e in every if e.actor == ADMIN.actor]
     first, last = date.fromisoformat(every[-3].at[:10]), date.fromisoformat(every[4].at[:10])
-    assert found(service, since=first, until=last) == [
+    assert matching_seqs(service, since=first, until=last) == [
         e.seq for e in every if first.isoformat() <= e.at[:10] <= last.isoformat()
     ]
-    both = found(service, datasets=frozenset({"b"}), kind=Kind.VOID, since=first)
+    both = matching_seqs(service, datasets=frozenset({"b"}), kind=Kind.VOID, since=first)
     assert both == [e.seq for e in every if (e.dataset, e.kind) == ("b", Kind.VOID) and e.at >= first.isoformat()]
     assert both
 
@@ -99,9 +99,9 @@ def test_a_day_holds_what_is_kept_to_the_second_and_what_is_kept_to_the_day(serv
     """A publish carries no hour; from and to the same day finds it as well as the others."""
     for entry in entries(service):
         day = date.fromisoformat(entry.at[:10])
-        assert entry.seq in found(service, since=day, until=day)
-        assert entry.seq not in found(service, since=day + timedelta(days=1))
-        assert entry.seq not in found(service, until=day - timedelta(days=1))
+        assert entry.seq in matching_seqs(service, since=day, until=day)
+        assert entry.seq not in matching_seqs(service, since=day + timedelta(days=1))
+        assert entry.seq not in matching_seqs(service, until=day - timedelta(days=1))
 
 
 def test_a_search_finds_text_wherever_it_stands(service: Service) -> None:
@@ -109,11 +109,11 @@ def test_a_search_finds_text_wherever_it_stands(service: Service) -> None:
     datasets.grant(service, ADMIN, "a", epsilon=Epsilon.parse("0.1"), reason='50 % of é_x for Zoë \\ "quoted"')
     newest = entries(service)[0]
     for words in ("50 %", "é_x", "FOR zoë", '"quoted"', "\\", newest.hash, newest.hash[:12].upper()):
-        assert newest.seq in found(service, text=words), words
-    assert found(service, text="50_%") == []
-    assert found(service, text="%") == [newest.seq]
+        assert newest.seq in matching_seqs(service, text=words), words
+    assert matching_seqs(service, text="50_%") == []
+    assert matching_seqs(service, text="%") == [newest.seq]
     release = next(entry for entry in entries(service) if entry.release)
-    assert set(found(service, text=release.release)) == {
+    assert set(matching_seqs(service, text=release.release)) == {
         entry.seq for entry in entries(service) if entry.release == release.release
     }
 
@@ -122,7 +122,7 @@ def test_history_starts_from_what_was_before_it(service: Service) -> None:
     """However few entries are drawn, the last step is the dataset's budget."""
     with read_book(service) as book:
         budget = book.budget("a")
-        count = len(found(service, datasets=frozenset({"a"})))
+        count = len(matching_seqs(service, datasets=frozenset({"a"})))
         for limit in (1, 3, count, count + 5):
             drawn = history.history(book, "a", limit=limit)
             granted, spent = drawn.granted_before.nano, drawn.spent_before.nano

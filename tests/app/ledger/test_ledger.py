@@ -102,13 +102,13 @@ def test_postgresql_refuses_to_truncate(postgresql_settings: Settings, table: st
 
 def test_a_full_ledger_verifies(service: Service) -> None:
     """A ledger that only the service wrote is valid to its last entry."""
-    found = verify_all(service)
-    assert (found.valid, found.entries, found.reason) == (True, last(service), None)
+    verification = verify_all(service)
+    assert (verification.valid, verification.entries, verification.reason) == (True, last(service), None)
 
 
 def columns(tx: Connection) -> list[str]:
-    found = tx.execute(text("SELECT * FROM ledger LIMIT 1")).mappings().one()
-    return [name for name in found if name != "seq"]
+    row = tx.execute(text("SELECT * FROM ledger LIMIT 1")).mappings().one()
+    return [name for name in row if name != "seq"]
 
 
 def walked(tx: Connection) -> Verification:
@@ -143,9 +143,9 @@ def test_every_edit_behind_the_triggers_back_is_found(sqlite_settings: Settings)
             for edit in edits:
                 savepoint = tx.begin_nested()
                 changed = tx.execute(text(edit)).rowcount
-                found = walked(tx)
+                verification = walked(tx)
                 savepoint.rollback()
-                assert not changed or (not found.valid and found.first_bad == seq), edit
+                assert not changed or (not verification.valid and verification.first_bad == seq), edit
     service.database.dispose()
 
 
@@ -157,9 +157,9 @@ def test_cutting_off_the_newest_entries_is_found_by_the_witness(sqlite_settings:
     with without_triggers(service) as tx:
         tx.execute(text(f"DELETE FROM ledger WHERE seq = {end}"))
         tx.commit()
-    found = verify_all(service)
-    assert not found.valid
-    assert found.first_bad == end
+    verification = verify_all(service)
+    assert not verification.valid
+    assert verification.first_bad == end
     service.database.dispose()
 
 

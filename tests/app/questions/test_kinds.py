@@ -385,6 +385,37 @@ def test_more_work_than_is_allowed_is_refused_by_the_size_of_the_part(tmp_path_f
         assert desk.get("clusters?k=8&method=lloyd&where=sex:f&where=age:20..40").status_code == 200
 
 
+def test_a_thresholded_release_of_every_kind_is_asked_in_the_same_way(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Five attributes on more cells than are released: parts, groups and typed files, as where every cell is there."""
+    folder = tmp_path_factory.mktemp("listed") / "data"
+    settings = Settings(data_dir=folder, log_level="warning", max_budget="90", max_cells=10_000)
+    with Api(create_app(settings, frozen_clock)) as api:
+        desk = published(api, list(KINDS), truth())
+        synopsis = wire.Synopsis.of(desk.asked("synopsis", where=["sex:f,m", "age:10..40"]))
+        assert synopsis.threshold is not None
+        assert synopsis.cells is not None
+        rows = desk.rows_in(synopsis.slice)
+        boxes = list(synopsis.boxes())
+        table = read(desk, "synopsis", "parquet", where=["sex:f,m", "age:10..40"])
+        assert table["count"].to_pylist() == list(synopsis.counts)
+        assert table["sex"].to_pylist() == [box[4] for box in boxes]
+        assert table["at_lower"].to_pylist() == [value_of("at", box[7]) for box in boxes]
+        assert b"sex" in table.schema.metadata[b"slice"]
+        size = desk.asked("moments", where=["sex:f,m", "age:10..40"])["size"]
+        assert size["value"] <= len(rows) <= size["interval"]["high"]
+        for question, params in (
+            ("count", {}),
+            ("moments", {}),
+            ("clusters", {"k": 2}),
+            ("marginal", {"attributes": "at"}),
+        ):
+            grouped = desk.asked(question, **params, group_by="sex")
+            for group in grouped["groups"]:
+                assert group["answer"] == desk.asked(question, **params, where=[f"sex:{group['value']}"])
+        drawn = read(desk, "rows", "parquet", count=200, where=["sex:(missing)", "income:..500"])
+        assert set(drawn["sex"].to_pylist()) == {None}
+
+
 def test_moments_are_shown_in_the_zone_of_their_attribute(desks: dict[str, Desk]) -> None:
     """Whatever zone a range was asked in."""
     answer = desks["ledger"].asked("quantiles", attribute="at", q=[0.5], where=["at:2026-02-01T00:00:00Z.."])

@@ -28,23 +28,7 @@ from rugnik.wire.base import dumped
 from rugnik.wire.datasets import State as WireState
 from rugnik.wire.limits import Doc, Limits
 from tests.support.service.api import Api, frozen_clock
-
-GETS: list[tuple[type[wire.Answer], str]] = [
-    (wire.Count, ""),
-    (wire.Count, "?where=age:20..40&snap=true"),
-    (wire.Marginal, "?attributes=age"),
-    (wire.Marginal, "?attributes=income,age&cells=3"),
-    (wire.Quantiles, "?attribute=age&q=0.5&q=0.9"),
-    (wire.Moments, "?level=0.9"),
-    (wire.Clusters, "?k=3"),
-    (wire.Scan, "?k=2..3"),
-    (wire.Rows, "?count=10&seed=3"),
-    (wire.Synopsis, ""),
-]
-POSTS: list[tuple[type[wire.Answer], dict[str, Any]]] = [
-    (wire.Counts, {"boxes": [["age:20..40"], []]}),
-    (wire.Assignment, {"points": [[1, 2]], "k": 2}),
-]
+from tests.support.service.questions import BELOW, EXAMPLES, Example
 
 
 @pytest.fixture(scope="module")
@@ -68,27 +52,26 @@ def same(answer: type[wire.Answer], body: Any) -> None:
     assert list(answer.of(body).raw) == list(body)
 
 
-@pytest.mark.parametrize(("answer", "query"), GETS)
-def test_an_answer_has_the_fields_of_its_type_and_no_others(
-    opened: Api, release: str, answer: type[wire.Answer], query: str
-) -> None:
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_an_answer_has_the_fields_of_its_type_and_no_others(opened: Api, release: str, example: Example) -> None:
     """The client reads all that the service writes, null or not."""
-    same(answer, opened.analyst("GET", f"/v1/releases/{release}/{answer.path}{query}").json())
-
-
-@pytest.mark.parametrize(("answer", "body"), POSTS)
-def test_so_has_an_answer_to_a_body(opened: Api, release: str, answer: type[wire.Answer], body: dict[str, Any]) -> None:
-    """The same for questions that are asked with a body."""
-    same(answer, opened.analyst("POST", f"/v1/releases/{release}/{answer.path}", json=body).json())
+    path = f"/v1/releases/{release}/{example.address}"
+    same(example.answer, opened.analyst(example.method, path, **example.options).json())
 
 
 def test_every_answer_of_the_wire_can_be_asked_for(opened: Api) -> None:
-    """A type with a path is registered, or one of the two that are files as well; and each is asked above."""
+    """A type with a path is registered, or one of the two that are files as well."""
     paths = {kind.path for kind in wire.Answer.__subclasses__() if hasattr(kind, "path")}
     assert paths == {question.answer.path for question in registered()} | {"rows", "synopsis"}
-    assert paths == {answer.path for answer, _ in (*GETS, *POSTS)}
     documented = opened.app.openapi()["paths"]
-    assert all(f"/v1/releases/{{release_id}}/{path}" in documented for path in paths)
+    assert all(f"{BELOW}{path}" in documented for path in paths)
+
+
+def test_every_question_has_an_example() -> None:
+    """Of its own method and type; tests/support/service/questions.py is the place to add one."""
+    examples = {(example.method, example.answer) for example in EXAMPLES}
+    questions = {("POST" if question.takes_body else "GET", question.answer) for question in registered()}
+    assert examples == questions | {("GET", wire.Rows), ("GET", wire.Synopsis)}
 
 
 def test_a_declaration_becomes_parameters_with_limits_and_words() -> None:

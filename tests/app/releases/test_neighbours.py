@@ -21,6 +21,7 @@ from app.main import create_app
 from app.settings.settings import Settings
 from tests.support.leaks.dumps import tables
 from tests.support.service.api import CSV, ROWS, Api, frozen_clock
+from tests.support.service.questions import BELOW, BY_ROUTE
 from tests.support.service.routes import api_routes
 
 NOBODY = b"age,income\n"
@@ -36,17 +37,6 @@ OTHERS: dict[str, bytes] = {
     "100,000": CROWD,
 }
 DECLARED, ESTIMATED = {"declared": 500}, {"estimate": "0.05", "guess": 500}
-ANSWERS = "/v1/releases/{release_id}/"
-QUESTIONS: dict[str, dict[str, Any]] = {
-    "synopsis": {},
-    "rows": {"count": 5},
-    "count": {"where": "age:20..40"},
-    "marginal": {"attributes": "age"},
-    "quantiles": {"attribute": "age", "q": 0.5},
-    "moments": {},
-    "clusters": {"k": 2},
-    "clusters/scan": {"k": "2..3"},
-}
 Look = tuple[int, list[tuple[str, str]], str]
 
 
@@ -81,13 +71,13 @@ class Life:
         return self
 
     def _look(self, api: Api, names: dict[str, str]) -> None:
-        """Every GET there is, as everybody; answers once, and of them what is not worked out from noisy counts."""
+        """Every GET as everybody; every question once, and of its answer what is not worked out from noisy counts."""
         listed = [route.path for route in api_routes(api.app) if "GET" in route.methods]
-        asked = [path for path in listed if path.startswith(ANSWERS)]
-        assert sorted(path.removeprefix(ANSWERS) for path in asked) == sorted(QUESTIONS)
-        for question, parameters in QUESTIONS.items():
-            reply = api.analyst("GET", ANSWERS.format(**names) + question, params=parameters)
-            self.seen[f"answer {question}"] = _answer(reply)
+        asked = [path for path in listed if path.startswith(BELOW)]
+        assert sorted(asked) == sorted(path for method, path in BY_ROUTE if method == "GET")
+        for (method, _), example in BY_ROUTE.items():
+            reply = api.analyst(method, BELOW.format(**names) + example.address, **example.options)
+            self.seen[f"answer {example}"] = _answer(reply)
         paths = [path.format(**names) for path in listed if path not in asked]
         paths += ["/v1/ledger?dataset=city", "/v1/ledger?kind=publish", "/v1/ledger?after=2&limit=2"]
         for role in (*Role, None):
@@ -97,13 +87,13 @@ class Life:
 
     def _read(self, api: Api, settings: Settings) -> None:
         """What an intruder with the database, the witness and the folder finds; of a synopsis, all but its counts."""
-        found = tables(api.service.database)
-        found["answers"] = [{"number": row["number"]} for row in found["answers"]]
-        (synopsis,) = found["synopses"]
+        rows_by_table = tables(api.service.database)
+        rows_by_table["answers"] = [{"number": row["number"]} for row in rows_by_table["answers"]]
+        (synopsis,) = rows_by_table["synopses"]
         magic, header, counts = zlib.decompress(synopsis["body"]).split(b"\n", 2)
         synopsis["body"] = [magic.decode(), json.loads(header), len(counts)]
         files = sorted(path.name for path in self.folder.rglob("*"))
-        self.stored = {"tables": found, "witness": settings.witness_path.read_text(), "files": files}
+        self.stored = {"tables": rows_by_table, "witness": settings.witness_path.read_text(), "files": files}
 
     def _forget_hashes(self) -> None:
         """Put a name in the place of the digest and of each hash that follows from it, and of nothing else."""

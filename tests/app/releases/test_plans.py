@@ -312,7 +312,7 @@ def test_the_guess_never_changes_the_grid(sqlite_api: Api) -> None:
         published = sqlite_api.upload(ordered["id"]).json()["plan"]
         assert abs(published["size"] - 500) < 50
         grids.append(published["grid"]["cells_per_axis"])
-    assert all(abs(found - expected["cells_per_axis"]) <= 1 for found in grids)
+    assert all(abs(cells_per_axis - expected["cells_per_axis"]) <= 1 for cells_per_axis in grids)
 
 
 def test_the_limit_on_cells_is_the_one_of_the_order(sqlite_settings: Settings) -> None:

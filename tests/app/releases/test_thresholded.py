@@ -82,12 +82,12 @@ def test_a_release_lists_the_cells_that_reach_its_threshold(wide: Api, size: Any
 
 def test_the_clusters_of_six_attributes_are_found(ask: Callable[[str], Any]) -> None:
     """Each true centre has one found within half a unit, and the method is named."""
-    found = ask("clusters?k=3")
-    assert found["method"] == "thresholded"
-    centres = np.array(found["centers"])
+    answer = ask("clusters?k=3")
+    assert answer["method"] == "thresholded"
+    centres = np.array(answer["centers"])
     distances = np.linalg.norm(CENTRES[:, None] - centres[None], axis=2).min(axis=1)
     assert distances.max() < 0.5
-    assert sum(found["sizes"]) == pytest.approx(6000, rel=0.1)
+    assert sum(answer["sizes"]) == pytest.approx(6000, rel=0.1)
 
 
 def test_every_question_is_answered_from_listed_cells(ask: Callable[[str], Any]) -> None:

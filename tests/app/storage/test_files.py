@@ -64,7 +64,7 @@ def test_files_of_an_earlier_version_become_private_at_the_start(sqlite_settings
     paths = [sqlite_settings.sqlite_path, sqlite_settings.witness_path]
     for path in paths:
         path.chmod(0o644)
-    findings = [finding.found for finding in examine(sqlite_settings) if finding.state == "mend"]
+    findings = [finding.observed for finding in examine(sqlite_settings) if finding.state == "mend"]
     assert any("rugnik.db: open to other users" in text for text in findings)
     with Api(create_app(sqlite_settings, frozen_clock)):
         assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}

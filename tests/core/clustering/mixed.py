@@ -31,9 +31,6 @@ def attributes(missing: Missing = Missing.DROP) -> tuple[Attribute, ...]:
     )
 
 
-CELLS = (13, 24, 3, 7)
-
-
 def groups(size: int, seed: int) -> NDArray[np.float64]:
     """Rows of x, hour and day in three groups."""
     rng = np.random.default_rng(seed)
@@ -55,9 +52,15 @@ def synopsis_on(
     return replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(grid, counts), size=size, clusters=3)
 
 
-def mixed_synopsis(values: NDArray[np.float64], missing: Missing = Missing.DROP, absent: int = 0) -> Synopsis:
+def mixed_synopsis(
+    values: NDArray[np.float64],
+    missing: Missing = Missing.DROP,
+    *,
+    absent: int = 0,
+    cells: tuple[int, ...] = (13, 24, 3, 7),
+) -> Synopsis:
     """The synopsis of `groups` with sexes at random; as many rows as `absent` says lack their hour."""
     x, hour, day = values.T
     hour = np.where(np.arange(len(values)) < absent, np.nan, hour)
     sex = np.random.default_rng(len(values)).integers(-1, 2, len(values))
-    return synopsis_on(attributes(missing), CELLS, (x, hour, sex.astype(np.float64), day))
+    return synopsis_on(attributes(missing), cells, (x, hour, sex.astype(np.float64), day))

@@ -14,6 +14,7 @@ from core.clustering.likelihood import CellLikelihood, between, cell_likelihood
 from core.clustering.mixture import axis_masses, products
 from core.clustering.posterior import posterior
 from core.clustering.sampler import Tempering
+from core.domain.axis import RunAxis
 from core.domain.grid import Grid
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.queries.denoise import nonnegative
@@ -55,9 +56,10 @@ def test_a_component_has_its_mass_in_the_cells_around_it() -> None:
     assert masses @ grid.centres() == pytest.approx([0.1, -0.3], abs=1e-4)
 
 
-def test_without_data_the_sampler_gives_back_its_prior() -> None:
+@pytest.mark.parametrize("grid", [Grid.uniform(3, 2), Grid((RunAxis((0, 1, 9, 20)), RunAxis((0, 12, 14, 15))))])
+def test_without_data_the_sampler_gives_back_its_prior(grid: Grid) -> None:
     """A likelihood that says nothing leaves Gamma amounts, an exponential background, centres clear of the faces."""
-    grid, size, k = Grid.uniform(3, 2), 300.0, 3
+    size, k = 300.0, 3
     nothing = np.zeros((9, 5))
     flat = CellLikelihood(unit=1, log=nothing, mean=nothing, variance=nothing)
     counts = np.arange(9.0)  # relocation prefers the last cells, and its Hastings factor takes that back

@@ -10,9 +10,10 @@ import pytest
 from scipy.stats import poisson
 
 from core.cells import DenseCells
+from core.clustering.fine_grid import FineGrid
 from core.clustering.likelihood import between, cell_likelihood
 from core.clustering.methods import Method, _signal, place
-from core.clustering.posterior import by_cell, posterior
+from core.clustering.posterior import posterior
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.intervals.levels import Interval
@@ -120,7 +121,7 @@ def test_the_posterior_mean_of_summed_cells_is_nearer_to_the_rows_than_the_count
     for seed in range(8):
         release = summed_release(exact, "0.4", seed)
         weights = posterior(release, 3, rng=seeded(0)).weights
-        ours += np.square(by_cell(weights[None], exact.grid)[0].sum(axis=1) - exact.counts).sum()
+        ours += np.square(FineGrid.of(exact.grid).by_cell(weights[None])[0].sum(axis=1) - exact.counts).sum()
         theirs += np.square(nonnegative(release.counts) - exact.counts).sum()
     assert ours < 0.6 * theirs
 

@@ -151,7 +151,7 @@ def test_every_interval_covers(world: str, epsilon: str, declared: bool) -> None
     hits = np.zeros(len(BOXES) + 6)
     for _ in range(DRAWS):
         synopsis = listed_synopsis(truth, epsilon, rng, declared=declared, threshold=LOW.get(world))
-        found = count_boxes(range_table(synopsis), BOXES, level=LEVEL, simultaneous=False)
+        counted = count_boxes(range_table(synopsis), BOXES, level=LEVEL, simultaneous=False)
         side = marginal(synopsis, ("d", "a"), level=LEVEL, counts=CountsKind.RAW)
         assert side.bounds is not None
         assert side.bounds_all is not None
@@ -160,7 +160,7 @@ def test_every_interval_covers(world: str, epsilon: str, declared: bool) -> None
         about = moments(synopsis, level=LEVEL)
         spread = about.attributes[1].variance.interval
         hits += [
-            *((found.noise_low <= counts + 1e-9) & (counts <= found.noise_high + 1e-9)),
+            *((counted.noise_low <= counts + 1e-9) & (counts <= counted.noise_high + 1e-9)),
             side.bounds[0][5] <= exact[5] <= side.bounds[1][5],
             ((side.bounds_all[0] <= exact) & (exact <= side.bounds_all[1])).all(),
             middle.low <= median <= middle.high,
@@ -177,8 +177,8 @@ def test_the_bounds_are_close_where_cells_are_full() -> None:
     truth = np.zeros(GRID.cell_count, dtype=np.int64)
     truth[rng.choice(GRID.cell_count, 40, replace=False)] = 2500
     synopsis = listed_synopsis(truth, "1", rng, declared=False)
-    found = count_boxes(range_table(synopsis), ((Range("c", 4, 8),),), level=LEVEL, simultaneous=False)
-    assert found.high[0] - found.low[0] < 0.02 * truth.sum()
+    counted = count_boxes(range_table(synopsis), ((Range("c", 4, 8),),), level=LEVEL, simultaneous=False)
+    assert counted.high[0] - counted.low[0] < 0.02 * truth.sum()
 
 
 @pytest.mark.parametrize("share", [0.5, 0.83, 1.0, 2.0])
@@ -209,9 +209,9 @@ def test_a_threshold_with_hardly_any_noise_gives_the_exact_answers() -> None:
     truth = np.zeros(GRID.cell_count, dtype=np.int64)
     truth[[0, 77, 4095]] = [30, 40, 50]
     synopsis = listed_synopsis(truth, "60", np.random.default_rng(0), declared=True)
-    found = count_boxes(range_table(synopsis), ((), (Range("a", 0, 4),)), level=LEVEL, simultaneous=True)
-    assert found.count.tolist() == [120, 70]
-    assert (found.high - found.low < 0.5).all()
+    counted = count_boxes(range_table(synopsis), ((), (Range("a", 0, 4),)), level=LEVEL, simultaneous=True)
+    assert counted.count.tolist() == [120, 70]
+    assert (counted.high - counted.low < 0.5).all()
     blocks = drawn_rows(synopsis, 2000, 1)
     assert set(map(tuple, np.floor(blocks).tolist())) == set(map(tuple, GRID.places(np.array([0, 77, 4095])).tolist()))
 
@@ -221,9 +221,9 @@ def test_a_release_in_which_nothing_is_listed_still_answers() -> None:
     empty = listed_synopsis(np.zeros(GRID.cell_count, dtype=np.int64), "1", np.random.default_rng(1), declared=True)
     nothing = np.array([], dtype=np.int64)
     none = replace(empty, cells=ThresholdedCells(GRID, nothing, nothing, empty.threshold or 1), size=900)
-    found = count_boxes(range_table(none), ((),), level=LEVEL, simultaneous=False)
-    assert (found.count[0], found.low[0]) == (0, 0)
-    assert found.high[0] >= GRID.cell_count * ((none.threshold or 1) - 1)  # nothing else bounds what is not listed
+    counted = count_boxes(range_table(none), ((),), level=LEVEL, simultaneous=False)
+    assert (counted.count[0], counted.low[0]) == (0, 0)
+    assert counted.high[0] >= GRID.cell_count * ((none.threshold or 1) - 1)  # nothing else bounds what is not listed
     assert moments(none, level=LEVEL).attributes[0].mean.value is None
     assert quantile(none, "a", 0.5, level=LEVEL).interval.high == M
     with pytest.raises(InvalidQuery):
@@ -261,9 +261,9 @@ def test_centres_of_listed_cells_have_intervals_that_cover(rows_in_each: int, ep
     hits = []
     for _ in range(40):
         synopsis = listed_synopsis(truth, epsilon, rng, declared=False, threshold=5 if rows_in_each < 100 else None)
-        found = find_clusters(synopsis, 3, level=LEVEL, seed=0)
-        labels = assign(synopsis, found, cells)
-        for i, cluster in enumerate(found.clusters):
+        clustering = find_clusters(synopsis, 3, level=LEVEL, seed=0)
+        labels = assign(synopsis, clustering, cells)
+        for i, cluster in enumerate(clustering.clusters):
             weight = truth * (labels == i)
             if weight.sum():
                 mean = weight @ cells / weight.sum()

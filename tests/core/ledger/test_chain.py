@@ -42,8 +42,9 @@ def test_a_whole_life_verifies() -> None:
     """Grants, charges, voids, publishes and a close in a sensible order are valid, and the head is the last entry."""
     other = {"release": "s"}
     entries = chained(ISSUE, GRANT, CHARGE, DRAW, PUBLISH, CHARGE | other, CLOSE, VOID | other, REVOKE)
-    found = verify(entries)
-    assert (found.valid, found.entries, found.head) == (True, 9, Head(seq=9, hash=entries[-1].hash))
+    verification = verify(entries)
+    assert (verification.valid, verification.entries) == (True, 9)
+    assert verification.head == Head(seq=9, hash=entries[-1].hash)
     assert verify([]).head == EMPTY
 
 
@@ -116,9 +117,9 @@ REFUSED = {
 def test_a_ledger_that_no_honest_service_writes_is_found_out(name: str) -> None:
     """The last entry breaks a rule although every hash is right: verify names it and says why."""
     entries = chained(*REFUSED[name])
-    found = verify(entries)
-    assert (found.first_bad, found.entries) == (len(entries), len(entries) - 1)
-    assert found.reason
+    verification = verify(entries)
+    assert (verification.first_bad, verification.entries) == (len(entries), len(entries) - 1)
+    assert verification.reason
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def test_many_attributes_are_no_trouble() -> None:
         tuple(Range(f"x{x}", *sorted(rng.uniform(0, 10, 2))) for x in rng.choice(d, number, replace=False))
         for number in (0, 1, 2, 3, 9, 16)
     )
-    found = count_boxes(SummedArea(synopsis), boxes, level=0.95, simultaneous=False)
-    assert found.count == pytest.approx([shares(synopsis, box) @ counts for box in boxes], abs=1e-6)
+    counted = count_boxes(SummedArea(synopsis), boxes, level=0.95, simultaneous=False)
+    assert counted.count == pytest.approx([shares(synopsis, box) @ counts for box in boxes], abs=1e-6)
 
 
 @given(asked())
@@ -67,9 +67,9 @@ def test_a_box_is_the_sum_of_its_cells(case: tuple[Synopsis, Box]) -> None:
     """Count, variance and kurtosis of a box agree with a walk over every cell."""
     synopsis, box = case
     inside = shares(synopsis, box)
-    found = count_boxes(SummedArea(synopsis), (box,), level=0.95, simultaneous=False)
+    counted = count_boxes(SummedArea(synopsis), (box,), level=0.95, simultaneous=False)
     edges = Edges.of((box,), synopsis.domain, synopsis.grid)
-    assert found.count[0] == pytest.approx(inside @ synopsis.counts, abs=1e-6)
+    assert counted.count[0] == pytest.approx(inside @ synopsis.counts, abs=1e-6)
     assert edges.power_sums(2)[0] == pytest.approx((inside**2).sum(), abs=1e-6)
     assert edges.power_sums(4)[0] == pytest.approx((inside**4).sum(), abs=1e-6)
 
@@ -96,9 +96,9 @@ def test_cut_cells_bound_the_count_of_true_rows(case: tuple[Synopsis, Box]) -> N
     synopsis, box = case
     positive = replace(synopsis, cells=DenseCells(synopsis.grid, np.abs(synopsis.counts)))
     inside = shares(positive, box)
-    found = count_boxes(SummedArea(positive), (box,), level=0.95, simultaneous=False)
-    assert found.without_cut[0] <= positive.counts[inside > 1 - 1e-6].sum() + 1e-6
-    assert found.with_cut[0] >= positive.counts[inside > 1e-6].sum() - 1e-6
+    counted = count_boxes(SummedArea(positive), (box,), level=0.95, simultaneous=False)
+    assert counted.without_cut[0] <= positive.counts[inside > 1 - 1e-6].sum() + 1e-6
+    assert counted.with_cut[0] >= positive.counts[inside > 1e-6].sum() - 1e-6
 
 
 def test_a_question_that_makes_no_sense_is_refused() -> None:

@@ -61,12 +61,12 @@ def test_count_intervals_cover(epsilon: str, size: int, m: int) -> None:
     assert together.min() >= least_hits()
 
 
-def _held(found: RangeCounts, truth: np.ndarray) -> np.ndarray:
-    return (found.low <= truth) & (truth <= found.high)
+def _held(counted: RangeCounts, truth: np.ndarray) -> np.ndarray:
+    return (counted.low <= truth) & (truth <= counted.high)
 
 
-def _held_by_noise(found: RangeCounts, truth: np.ndarray) -> np.ndarray:
-    return (found.noise_low <= truth) & (truth <= found.noise_high)
+def _held_by_noise(counted: RangeCounts, truth: np.ndarray) -> np.ndarray:
+    return (counted.noise_low <= truth) & (truth <= counted.noise_high)
 
 
 @pytest.mark.parametrize(("epsilon", "size", "m"), WORLDS)
@@ -76,10 +76,10 @@ def test_marginal_intervals_cover(epsilon: str, size: int, m: int) -> None:
     truth = marginal(exact, ("b",), level=LEVEL, counts=CountsKind.RAW).counts
     each, together = np.zeros(m), 0
     for release in noisy(exact, epsilon):
-        found = marginal(release, ("b",), level=LEVEL, counts=CountsKind.RAW)
-        off = np.abs(found.counts - truth)
-        each += off <= found.reach
-        together += bool((off <= found.reach_all).all())
+        margin = marginal(release, ("b",), level=LEVEL, counts=CountsKind.RAW)
+        off = np.abs(margin.counts - truth)
+        each += off <= margin.reach
+        together += bool((off <= margin.reach_all).all())
     assert each.min() >= least_hits()
     assert together >= least_hits()
 
@@ -95,13 +95,13 @@ def test_quantile_intervals_cover_the_rows_themselves(epsilon: str, size: int, m
         assert hits >= least_hits()
 
 
-def numbers(found: Moments) -> dict[str, Estimate]:
+def numbers(answer: Moments) -> dict[str, Estimate]:
     return {
-        "size": found.size,
-        "mean": found.attributes[0].mean,
-        "variance": found.attributes[1].variance,
-        "covariance": found.pairs[0].covariance,
-        "correlation": found.pairs[0].correlation,
+        "size": answer.size,
+        "mean": answer.attributes[0].mean,
+        "variance": answer.attributes[1].variance,
+        "covariance": answer.pairs[0].covariance,
+        "correlation": answer.pairs[0].correlation,
     }
 
 
@@ -112,10 +112,10 @@ def test_moment_intervals_cover(epsilon: str, size: int, m: int) -> None:
     truth = numbers(moments(exact, level=LEVEL))
     hits = dict.fromkeys(truth, 0)
     for release in noisy(exact, epsilon):
-        for name, found in numbers(moments(release, level=LEVEL)).items():
+        for name, estimate in numbers(moments(release, level=LEVEL)).items():
             value = truth[name].value
             assert value is not None
-            hits[name] += holds(found.interval, value)
+            hits[name] += holds(estimate.interval, value)
     assert min(hits.values()) >= least_hits(), hits
 
 
@@ -134,17 +134,19 @@ def test_correlations_that_are_given_hold() -> None:
     exact = synopsis_of(heap(), 3)
     truth = moments(exact, level=LEVEL).pairs[0].correlation.value
     assert truth is not None
-    found = [moments(shaken(exact, "0.7", seed), level=LEVEL).pairs[0].correlation for seed in range(200)]
-    given = [one for one in found if one.value is not None]
+    correlations = [moments(shaken(exact, "0.7", seed), level=LEVEL).pairs[0].correlation for seed in range(200)]
+    given = [correlation for correlation in correlations if correlation.value is not None]
     assert len(given) >= 10
-    assert sum(not holds(one.interval, truth) for one in given) <= binom.ppf(1 - 1e-3, len(given), 1 - LEVEL)
+    assert sum(not holds(correlation.interval, truth) for correlation in given) <= binom.ppf(
+        1 - 1e-3, len(given), 1 - LEVEL
+    )
 
 
 def test_moments_of_the_grid_are_within_their_discretisation_of_the_rows() -> None:
     """Half a cell is the most that a mean or a standard deviation moves by counting rows at cell centres."""
     values = rows()
-    found = moments(synopsis_of(values, 7), level=LEVEL)
-    for x, attribute in enumerate(found.attributes):
+    answer = moments(synopsis_of(values, 7), level=LEVEL)
+    for x, attribute in enumerate(answer.attributes):
         assert attribute.mean.value is not None
         assert attribute.variance.value is not None
         assert abs(attribute.mean.value - values[:, x].mean()) <= attribute.discretisation
@@ -160,9 +162,9 @@ def test_cluster_intervals_cover(epsilon: str, m: int) -> None:
     cells, counts = DOMAIN.from_unit(exact.grid.centres()), exact.counts.astype(float)
     draws, centre_hits, size_hits = 100, 0, 0
     for release in noisy(exact, epsilon, draws):
-        found = find_clusters(release, 4, level=LEVEL, seed=0, method=Method.PROJECTED)
-        labels = assign(release, found, cells)
-        for i, cluster in enumerate(found.clusters):
+        clustering = find_clusters(release, 4, level=LEVEL, seed=0, method=Method.PROJECTED)
+        labels = assign(release, clustering, cells)
+        for i, cluster in enumerate(clustering.clusters):
             region = labels == i
             size = counts[region].sum()
             mean = counts[region] @ cells[region] / max(size, 1.0)
@@ -178,7 +180,7 @@ def test_a_release_without_noise_gives_the_exact_answers() -> None:
     exact = synopsis_of(values, 10)
     table = SummedArea(exact)
     for low, high in ((0, 10), (2, 5), (4, 5)):  # multiples of the cell width
-        found = count_boxes(table, ((Range("a", low, high),),), level=LEVEL, simultaneous=False, snap=True)
+        counted = count_boxes(table, ((Range("a", low, high),),), level=LEVEL, simultaneous=False, snap=True)
         inside = (values[:, 0] >= low) & ((values[:, 0] < high) | (high == 10))
-        assert found.count[0] == inside.sum()
-        assert found.low[0] == found.high[0] == found.count[0]
+        assert counted.count[0] == inside.sum()
+        assert counted.low[0] == counted.high[0] == counted.count[0]

@@ -46,9 +46,9 @@ def test_a_marginal_follows_the_order_asked_for() -> None:
     domain = Domain(tuple(Number(name, 0, 1) for name in "abc"))
     cells = np.random.default_rng(0).integers(-5, 50, (4, 4, 4))
     synopsis = replace(synopsis_of(rows(10), 2), domain=domain, cells=DenseCells(Grid.uniform(4, 3), cells.ravel()))
-    found = marginal(synopsis, ("c", "a"), level=0.95, counts=CountsKind.RAW)
-    assert np.array_equal(found.counts.reshape(4, 4), cells.sum(axis=1).T)
-    assert (found.domain.names, found.summed) == (("c", "a"), 4)
+    margin = marginal(synopsis, ("c", "a"), level=0.95, counts=CountsKind.RAW)
+    assert np.array_equal(margin.counts.reshape(4, 4), cells.sum(axis=1).T)
+    assert (margin.domain.names, margin.summed) == (("c", "a"), 4)
     with pytest.raises(InvalidQuery):
         marginal(synopsis, ("z",), level=0.95, counts=CountsKind.RAW)
 
@@ -59,12 +59,12 @@ def test_quantiles_without_noise_lie_in_their_cell() -> None:
     synopsis = synopsis_of(values, 20)
     last = -np.inf
     for q in (0.0, 0.1, 0.5, 0.9, 1.0):
-        found = quantile(synopsis, "a", q, level=0.95)
+        estimate = quantile(synopsis, "a", q, level=0.95)
         truth = np.quantile(values[:, 0], q, method="inverted_cdf")
-        assert found.cell[0] - 1e-9 <= truth <= found.cell[1] + 1e-9
-        assert found.interval.low <= found.value <= found.interval.high
-        assert found.value >= last
-        last = found.value
+        assert estimate.cell[0] - 1e-9 <= truth <= estimate.cell[1] + 1e-9
+        assert estimate.interval.low <= estimate.value <= estimate.interval.high
+        assert estimate.value >= last
+        last = estimate.value
     for bad in (-0.1, 1.1):
         with pytest.raises(InvalidQuery):
             quantile(synopsis, "a", bad, level=0.95)
@@ -87,12 +87,12 @@ def test_clusters_find_what_is_there() -> None:
     middles, sizes = np.array([[2.0, -3.0], [8.0, 3.0], [8.0, -3.0], [2.0, 3.0]]), [400, 300, 200, 100]
     values = np.concatenate([m + rng.normal(0, 0.3, (n, 2)) for m, n in zip(middles, sizes, strict=True)])
     release = shaken(synopsis_of(values, 20), "1")
-    found = find_clusters(release, 4, level=0.95, seed=0)
-    centres = np.array([cluster.centre for cluster in found.clusters])
+    clustering = find_clusters(release, 4, level=0.95, seed=0)
+    centres = np.array([cluster.centre for cluster in clustering.clusters])
     assert np.abs(centres - middles).max() < 0.5
-    assert [round(cluster.size, -2) for cluster in found.clusters] == sizes
-    assert found.stability > 0.95
-    assert assign(release, found, middles).tolist() == [0, 1, 2, 3]
+    assert [round(cluster.size, -2) for cluster in clustering.clusters] == sizes
+    assert clustering.stability > 0.95
+    assert assign(release, clustering, middles).tolist() == [0, 1, 2, 3]
 
 
 def test_clusters_of_nothing_but_noise_say_so() -> None:
@@ -119,10 +119,10 @@ def test_sizes_descend_and_are_those_of_the_centres_that_are_shown(k: int) -> No
     release = shaken(synopsis_of(rows(2000), 12), "0.3")
     far = Domain((Number("x", 1e9, 1e9 + 1), Number("y", 0, 1)))
     release = replace(release, domain=far)
-    found = find_clusters(release, k, level=0.95, seed=0, method=Method.PROJECTED)
-    shown = far.to_unit(np.array([cluster.centre for cluster in found.clusters]))
+    clustering = find_clusters(release, k, level=0.95, seed=0, method=Method.PROJECTED)
+    shown = far.to_unit(np.array([cluster.centre for cluster in clustering.clusters]))
     labels = labels_of(release.grid.centres(), shown)
-    sizes = [cluster.size for cluster in found.clusters]
+    sizes = [cluster.size for cluster in clustering.clusters]
     assert k == 100 or sizes == sorted(sizes, reverse=True)  # of so many some coincide, and the first gets all
     assert np.bincount(labels, weights=release.counts, minlength=k).tolist() == sizes
 

@@ -94,16 +94,16 @@ def test_seven_to_nine_holds_both_readings_of_whole_hours() -> None:
         exact = whole_hours(cells)
         hits = 0
         for release in noisy(exact, "1"):
-            found = ask(release, Range("hour", 7, 9))
-            hits += bool(found.low[0] <= 2000) and bool(found.high[0] >= 3000)
+            counted = ask(release, Range("hour", 7, 9))
+            hits += bool(counted.low[0] <= 2000) and bool(counted.high[0] >= 3000)
         assert hits >= least_hits(), cells
 
 
 def test_the_lower_end_and_the_upper_bound_are_not_widened() -> None:
     """A row at a is in [a, b), and the last cell is closed: nothing of the next cell could be meant."""
     exact = whole_hours(24)
-    found = ask(exact, Range("hour", 22, 24))
-    assert (found.low[0], found.count[0], found.high[0]) == (2000, 2000, 2000)
+    counted = ask(exact, Range("hour", 22, 24))
+    assert (counted.low[0], counted.count[0], counted.high[0]) == (2000, 2000, 2000)
     inner = ask(exact, Range("hour", 7, 9))
     assert (inner.low[0], inner.count[0], inner.high[0]) == (2000, 2000, 3000)
     assert (inner.without_cut[0], inner.with_cut[0]) == (2000, 3000)
@@ -121,8 +121,8 @@ def test_whole_number_boxes_of_the_demo_hold_the_truth(closed: bool) -> None:
     hits, boxes = 0, 300
     for seed, release in enumerate(noisy(exact, "1", boxes)):
         box = whole_number_box(seed)
-        found = ask(release, *box)
-        hits += bool(found.low[0] <= rows_in(values, box, closed=closed) <= found.high[0])
+        counted = ask(release, *box)
+        hits += bool(counted.low[0] <= rows_in(values, box, closed=closed) <= counted.high[0])
     assert hits >= least_hits(boxes)
 
 
@@ -134,10 +134,10 @@ def test_simultaneous_intervals_hold_the_whole_error_together() -> None:
     truth = np.array([rows_in(values, box, closed=False) for box in boxes])
     together = 0
     for release in noisy(exact, "0.5", 100):
-        found = count_boxes(SummedArea(release), boxes, level=LEVEL, simultaneous=True)
-        together += bool(((found.low <= truth) & (truth <= found.high)).all())
-        assert (found.low <= found.count).all()
-        assert (found.count <= found.high).all()
+        counted = count_boxes(SummedArea(release), boxes, level=LEVEL, simultaneous=True)
+        together += bool(((counted.low <= truth) & (truth <= counted.high)).all())
+        assert (counted.low <= counted.count).all()
+        assert (counted.count <= counted.high).all()
     assert together >= least_hits(100)
 
 
@@ -159,8 +159,8 @@ def test_a_thresholded_release_holds_the_whole_error_too(world: str) -> None:
     draws, hits = 100, np.zeros((2, len(boxes)))
     for _ in range(draws):
         release = test_listed.listed_synopsis(truth, "1", rng, declared=False, threshold=test_listed.LOW.get(world))
-        found = count_boxes(range_table(release), boxes, level=LEVEL, simultaneous=False)
-        hits += (found.low <= readings) & (readings <= found.high)
+        counted = count_boxes(range_table(release), boxes, level=LEVEL, simultaneous=False)
+        hits += (counted.low <= readings) & (readings <= counted.high)
     assert hits.min() >= least_hits(draws), hits
 
 
@@ -168,12 +168,12 @@ def test_a_box_of_whole_cells_has_the_exact_interval_of_its_noise() -> None:
     """Nothing is cut and nothing added: the sum of n draws, at the level, on both sides of the count."""
     release = next(noisy(synopsis_of(rows(600), 10), "0.5"))
     for box, cells in (((), 100), ((Range("a", lower=8),), 20), ((Range("a", lower=8), Range("b", lower=4)), 2)):
-        found = ask(release, *box)
+        counted = ask(release, *box)
         reach = equal_radius(DiscreteLaplace.at(Epsilon.parse("0.5")), cells, alpha=1 - LEVEL) * (1 + 1e-9)
-        ends = (found.count[0] - reach, found.count[0] + reach)
-        assert (found.low[0], found.high[0]) == pytest.approx(ends, abs=1e-6)  # a count may equal its reach
-        assert (found.noise_low[0], found.noise_high[0]) == (found.low[0], found.high[0])
-        assert found.without_cut[0] == found.with_cut[0] == found.count[0]
+        ends = (counted.count[0] - reach, counted.count[0] + reach)
+        assert (counted.low[0], counted.high[0]) == pytest.approx(ends, abs=1e-6)  # a count may equal its reach
+        assert (counted.noise_low[0], counted.noise_high[0]) == (counted.low[0], counted.high[0])
+        assert counted.without_cut[0] == counted.with_cut[0] == counted.count[0]
 
 
 @pytest.mark.parametrize(
@@ -211,10 +211,10 @@ def test_a_range_that_sticks_out_is_clipped() -> None:
 def test_a_snapped_box_is_exact_on_the_edges_it_names() -> None:
     """Ends move to the nearest edges: no cell is cut, none added, and the interval is that of the noise."""
     exact = whole_hours(8)  # edges every 3 hours
-    found = ask(exact, Range("hour", 7, 14), snap=True)
+    counted = ask(exact, Range("hour", 7, 14), snap=True)
     assert moved(exact, Range("hour", 7, 14)) == (2, 5)  # 6 to 15
-    assert (found.low[0], found.count[0], found.high[0]) == (9000, 9000, 9000)
-    assert found.without_cut[0] == found.with_cut[0] == 9000
+    assert (counted.low[0], counted.count[0], counted.high[0]) == (9000, 9000, 9000)
+    assert counted.without_cut[0] == counted.with_cut[0] == 9000
     release = next(noisy(exact, "0.5"))
     snapped = ask(release, Range("hour", 7, 14), snap=True)
     assert (snapped.low[0], snapped.high[0]) == (snapped.noise_low[0], snapped.noise_high[0])

@@ -50,8 +50,8 @@ def test_a_declared_size_is_no_observation() -> None:
 
 def test_a_bought_size_and_the_sum_are_combined_by_their_precision() -> None:
     """Over many releases the combination is unbiased and scatters as it says, less than either of its parts."""
-    found = [noisy_size(release) for release in bought(600, 400)]
-    values, sd = np.array([size.rows for size in found]), found[0].noise_sd
+    sizes = [noisy_size(release) for release in bought(600, 400)]
+    values, sd = np.array([size.rows for size in sizes]), sizes[0].noise_sd
     assert sd < min(
         DiscreteLaplace.at(BOUGHT).standard_deviation, 5 * DiscreteLaplace.at(EPSILON - BOUGHT).standard_deviation
     )

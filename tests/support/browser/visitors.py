@@ -57,9 +57,9 @@ def signed_in(api: Api, key: str) -> Visitor:
     assert reply.status_code == 303, reply.text
     cookie = cookie_of(reply)
     page = api.call(None, "GET", "/", headers={"Cookie": cookie})
-    found = _TOKEN.search(page.text)
-    assert found is not None, page.text
-    return Visitor(api, cookie, html.unescape(found[1]))
+    token = _TOKEN.search(page.text)
+    assert token is not None, page.text
+    return Visitor(api, cookie, html.unescape(token[1]))
 
 
 def visitor(api: Api, role: Role) -> Visitor:

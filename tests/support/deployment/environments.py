@@ -74,8 +74,8 @@ class Environment:
 
     def installed(self) -> set[str]:
         """The packages in it, the wheel's own included."""
-        found = self.folder.rglob("*.dist-info")
-        return {normalized(path.name.removesuffix(".dist-info").rpartition("-")[0]) for path in found}
+        metadata_folders = self.folder.rglob("*.dist-info")
+        return {normalized(path.name.removesuffix(".dist-info").rpartition("-")[0]) for path in metadata_folders}
 
     def run(self, *words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
         """Run one of its programs, with nothing of the caller's variables."""

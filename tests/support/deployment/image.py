@@ -40,9 +40,9 @@ def instructions(text: str) -> list[Instruction]:
 
 def tracked_files(tree: Path) -> list[str]:
     """What git knows of a checkout; where there is no git, every file that is not somebody's own."""
-    found = subprocess.run(["git", "ls-files", "-z"], cwd=tree, check=False, capture_output=True, text=True)
-    if found.returncode == 0 and found.stdout:
-        return [name for name in found.stdout.split("\0") if name and (tree / name).is_file()]
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=tree, check=False, capture_output=True, text=True)
+    if listing.returncode == 0 and listing.stdout:
+        return [name for name in listing.stdout.split("\0") if name and (tree / name).is_file()]
     files = (path.relative_to(tree) for path in tree.rglob("*") if path.is_file())
     return [
         str(path) for path in files if not any(part.startswith(".") or part == "__pycache__" for part in path.parts)
@@ -86,7 +86,7 @@ class Image:
     def inside(self, text: str) -> str:
         """A text with the paths of the container as paths in the folder."""
         ours = re.escape(str(self.root))  # a path that is in the folder already stays as it is
-        return re.sub(f"{ours}|{_TOP}", lambda found: f"{self.root}/{found[1]}" if found[1] else found[0], text)
+        return re.sub(f"{ours}|{_TOP}", lambda match: f"{self.root}/{match[1]}" if match[1] else match[0], text)
 
     def path(self, inside: str) -> Path:
         """A path of the container in the folder."""

@@ -32,9 +32,9 @@ def main(arguments: list[str]) -> int:
     target = packages_folder(arguments[arguments.index("--python") + 1])
     for lock in locks:
         for name, version in pinned(lock).items():
-            found = distribution(name)
-            assert found.version == version, f"{name} is {found.version} here and {version} in {lock}"
-            link(found, target)
+            package = distribution(name)
+            assert package.version == version, f"{name} is {package.version} here and {version} in {lock}"
+            link(package, target)
     return 0
 
 

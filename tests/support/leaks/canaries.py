@@ -47,11 +47,11 @@ def traces(data: bytes | str) -> list[str]:
 
 def traces_in(folder: Path) -> dict[str, list[str]]:
     """The files in and below a folder that contain a canary, by content or by name."""
-    found = {str(path): traces(str(path.name)) for path in folder.rglob("*")}
+    forms_by_path = {str(path): traces(str(path.name)) for path in folder.rglob("*")}
     for path in folder.rglob("*"):
         if path.is_file():
-            found[str(path)] += traces(path.read_bytes())
-    return {path: forms for path, forms in found.items() if forms}
+            forms_by_path[str(path)] += traces(path.read_bytes())
+    return {path: forms for path, forms in forms_by_path.items() if forms}
 
 
 def csv(rows: int) -> bytes:

@@ -15,10 +15,10 @@ from app.storage.database import Database
 def tables(database: Database) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table, those of migrations included, read off the database and not off our own schema."""
     with database.engine.connect() as tx:
-        found = MetaData()
-        found.reflect(tx)
+        schema = MetaData()
+        schema.reflect(tx)
         return {
-            table.name: [dict(row) for row in tx.execute(table.select()).mappings()] for table in found.sorted_tables
+            table.name: [dict(row) for row in tx.execute(table.select()).mappings()] for table in schema.sorted_tables
         }
 
 
@@ -27,8 +27,8 @@ def contents(database: Database) -> bytes:
     return b"\n".join(_values(tables(database)))
 
 
-def _values(found: dict[str, list[dict[str, Any]]]) -> Iterator[bytes]:
-    for rows in found.values():
+def _values(rows_by_table: dict[str, list[dict[str, Any]]]) -> Iterator[bytes]:
+    for rows in rows_by_table.values():
         for row in rows:
             for value in row.values():
                 if isinstance(value, bytes | memoryview):
@@ -43,7 +43,7 @@ def _values(found: dict[str, list[dict[str, Any]]]) -> Iterator[bytes]:
 def constraint_names(tx: Connection) -> dict[str, list[str | None]]:
     """The names of all constraints, table by table; None for one that nobody named."""
     inspector = inspect(tx)
-    found: dict[str, list[str | None]] = {}
+    names_by_table: dict[str, list[str | None]] = {}
     for table in inspector.get_table_names():
         named = [
             inspector.get_pk_constraint(table),
@@ -51,5 +51,5 @@ def constraint_names(tx: Connection) -> dict[str, list[str | None]]:
             *inspector.get_unique_constraints(table),
             *inspector.get_check_constraints(table),
         ]
-        found[table] = [constraint["name"] for constraint in named]
-    return found
+        names_by_table[table] = [constraint["name"] for constraint in named]
+    return names_by_table

@@ -25,8 +25,8 @@ def operations(app: FastAPI) -> dict[Route, dict[str, Any]]:
 
 def operation_of(app: FastAPI, method: str, path: str) -> dict[str, Any] | None:
     """The operation that a request meets, if any."""
-    for (found, template), operation in operations(app).items():
-        if found == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+    for (verb, template), operation in operations(app).items():
+        if verb == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
             return operation
     return None
 
@@ -41,8 +41,8 @@ def api_routes(app: FastAPI) -> list[APIRoute]:
     return [route for route in routes(app) if isinstance(route, APIRoute)]
 
 
-def _flat(found: Iterable[Any]) -> Iterator[Any]:
-    for route in found:
+def _flat(mounted: Iterable[Any]) -> Iterator[Any]:
+    for route in mounted:
         router = getattr(route, "original_router", None)  # FastAPI keeps an included router whole
         if router is None:
             yield route

@@ -1,0 +1,135 @@
+"""What the commands of `rugnik query` share: options, and one way to ask about a part or by group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from app.cli.exits import Code, fail
+from app.cli.options import connect
+from app.cli.output import note, show_json, show_table
+
+if TYPE_CHECKING:
+    from rugnik import Client
+    from rugnik.wire import Answer, Axis
+    from rugnik.wire.common import Value
+
+    _Answer = TypeVar("_Answer", bound=Answer)
+
+Release = Annotated[
+    str,
+    typer.Argument(
+        metavar="RELEASE", help="A release's id, or a dataset's name for its newest release.", show_default=False
+    ),
+]
+Level = Annotated[float, typer.Option(help="The probability that an interval holds with.")]
+Seed = Annotated[int, typer.Option(min=0, help="A public seed: the same seed gives the same answer.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        "-w",
+        metavar="NAME:PART",
+        help="Ask about a part: age:20..40, sex:f,x or cost:(missing). A range of an integer or a date holds both "
+        "ends; of a number or a datetime the upper end is not in it, unless it is a number's upper bound. Repeat for "
+        "more.",
+        show_default=False,
+    ),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option("--group-by", "-g", metavar="NAME", help="Answer once for each value of a category."),
+]
+Table = tuple[Sequence[str], Sequence[Sequence[Any]]]  # column names, and rows
+
+_ID = re.compile(r"r[0-9a-f]{16}")
+_FORMS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".json": "json"}
+
+
+def release_id(client: Client, release: str) -> str:
+    """The id itself, or that of a dataset's newest published release."""
+    if _ID.fullmatch(release):
+        return release
+    newest = client.dataset(release).newest
+    if newest is None:
+        fail(f"{release} has no published release yet.", Code.REFUSED)
+    return newest.id
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Of whom a question is asked, about which part, and how its answer is shown."""
+
+    release: str
+    where: list[str] | None
+    group_by: str | None
+    _: KW_ONLY
+    url: str
+    key: str | None
+    as_json: bool
+    output: Path | None
+
+    @property
+    def as_table(self) -> bool:
+        """Whether the answer is a table on the terminal, with remarks below it."""
+        return not self.as_json and self.output is None
+
+    def show(
+        self, kind: type[_Answer], table: Callable[[_Answer], Table], **parameters: Any
+    ) -> list[tuple[str | None, _Answer]]:
+        """Ask, and print a table, or JSON. Returns the answers by group; without groups, one answer by None."""
+        with connect(self.url, self.key) as client:
+            asked = release_id(client, self.release)
+            parameters["where"] = self.where or ()
+            if self.group_by is None:
+                answer = client.ask(asked, kind, **parameters)
+                self._print(answer, *table(answer))
+                return [(None, answer)]
+            grouped = client.ask_by_group(asked, kind, self.group_by, **parameters)
+        columns: Sequence[str] = ()
+        rows: list[Sequence[Any]] = []
+        answers = grouped.answers(kind)
+        for value, each in answers.items():
+            columns, own = table(each)
+            rows += [(value, *row) for row in own]
+        self._print(grouped, (self.group_by, *columns), rows)
+        return list(answers.items())
+
+    def _print(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        if not self.as_table:
+            show_json(answer.raw, self.output)
+            return
+        show_table(columns, rows)
+        if answer.slice:
+            note("About the part " + ", ".join(f"{name}:{part}" for name, part in answer.slice.items()) + ".")
+        for warning in answer.raw.get("warnings", ()):
+            note(f"Note: {warning}")
+
+
+def sides(axes: Sequence[Axis]) -> list[str]:
+    """The columns of a box: both ends of an ordered attribute, or a category."""
+    names = ([axis.name] if axis.kind == "category" else [f"{axis.name} from", f"{axis.name} to"] for axis in axes)
+    return [name for pair in names for name in pair]
+
+
+def span(value: Value, low: Value, high: Value) -> str:
+    """A value with its interval."""
+    return f"{short(value, 4)} ({short(low, 4)} … {short(high, 4)})"
+
+
+def short(value: Value, digits: int) -> str:
+    """A number with so many digits; a date as it is."""
+    return value if isinstance(value, str) else f"{value:.{digits}g}"
+
+
+def form_of(output: Path) -> str:
+    """The format that the name of a file asks for."""
+    form = _FORMS.get(output.suffix.lower())
+    if form is None:
+        fail(f"{output}: end the name in {', '.join(_FORMS)}.", Code.USAGE)
+    return form
