@@ -14,11 +14,12 @@ from playwright.sync_api import Page, expect
 
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
+from app.ingest.upload import check_upload
 from app.settings.settings import Settings
 from core.domain.domain import Domain
 from core.domain.kinds import attribute_of
+from core.records import OutOfRange
 from core.unit import RECORD, Unit
-from tests.app.ingest.bodies import count
 from tests.support.browser.chromium import Surfer
 from tests.support.browser.city import City
 from tests.support.processes.server import Server
@@ -271,7 +272,15 @@ def browser_counts(page: Page, body: str, media_type: MediaType, declared: list[
     person = {"column": unit.column, "maxRows": unit.max_rows} if unit.is_person else None
     counted = page.evaluate(COUNT_ROWS, [module, body, media_type is MediaType.CSV, declared, person])
     domain = Domain(tuple(map(attribute_of, declared)))
-    expected = count(body.encode(), media_type, domain=domain, unit=unit, limits=Limits(max_line_bytes=2000)).ingest
+    expected = check_upload(
+        [body.encode()],
+        media_type=media_type,
+        gzip=False,
+        domain=domain,
+        unit=unit,
+        out_of_range=OutOfRange.CLIP,
+        limits=Limits(max_line_bytes=2000),
+    )
     assert counted == {
         "read": expected.rows_read,
         "dropped": expected.rows_dropped,
