@@ -33,6 +33,16 @@ def storage_of(column: pa.Array) -> pa.Array:
     return column.storage if isinstance(column, pa.ExtensionArray) else column
 
 
+def is_decimal(kind: pa.DataType) -> bool:
+    """Whether values are decimals that pyarrow can convert.
+
+    It looks up powers of ten in a table that ends at the largest precision of the type, and does not check the scale:
+    a file that states a larger one would make it read beyond the table, which ends the process.
+    """
+    most = {32: 9, 64: 18, 128: 38, 256: 76}
+    return bool(_types.is_decimal(kind)) and abs(kind.scale) <= most[kind.bit_width]
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Whether values are texts or bytes. Bytes are taken for text in UTF-8."""
     return bool(is_view(kind) or _types.is_fixed_size_binary(kind) or _is_offset_text(kind))

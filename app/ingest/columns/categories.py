@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
+from app.ingest.columns.arrow import is_decimal
 from app.ingest.columns.converter import Column, Converter
 from core.domain.attribute import MISSING, Attribute
 from core.domain.category import OTHER, Category
@@ -40,13 +41,13 @@ class CategoryConverter(Converter):
     def reads(self, kind: pa.DataType) -> bool:
         """Numbers and truth values."""
         types = pa.types
-        return bool(
-            types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-        )
+        return bool(types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or is_decimal(kind))
 
     def from_values(self, column: pa.Array) -> Column:
         """Each distinct value by its text."""
         if pa.types.is_decimal(column.type):
+            if column.type.bit_width < 128:  # pyarrow makes no dictionary of these
+                column = column.cast(pa.decimal128(38, column.type.scale), safe=False)
             encoded = column.dictionary_encode()
             return self.from_entries(list(map(decimal_text, encoded.dictionary.to_pylist())), encoded.indices)
         distinct, places = np.unique(column.drop_null().to_numpy(zero_copy_only=False), return_inverse=True)

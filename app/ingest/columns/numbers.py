@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from app.ingest.columns.arrow import is_decimal
 from app.ingest.columns.converter import Column, Converter
 
 # Exactly the texts that pyarrow accepts as a finite double. Texts that only Python's float() accepts (1_000, digits of
@@ -39,7 +40,7 @@ class NumberConverter(Converter):
     def reads(self, kind: pa.DataType) -> bool:
         """Numeric types, and truth values, none of which is a number."""
         types = pa.types
-        is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        is_number = types.is_integer(kind) or types.is_floating(kind) or is_decimal(kind)
         return bool(is_number or types.is_boolean(kind))
 
     def from_values(self, column: pa.Array) -> Column:

@@ -144,6 +144,8 @@ ARROW_CASES: list[tuple[Attribute, pa.Array, list[Any]]] = [
     (CATEGORY, pa.array([1.0, 0.5, None, NAN, 1e300], pa.float64()), [3, 4, MISSING, MISSING, OTHER]),
     (CATEGORY, pa.array([1.0, 0.5], pa.float32()), [3, 4]),
     (CATEGORY, pa.array([Decimal("1.00"), Decimal("0.50"), None], pa.decimal128(9, 2)), [3, 4, MISSING]),
+    (CATEGORY, pa.array([Decimal("1.00"), Decimal("0.50"), None], pa.decimal32(9, 2)), [3, 4, MISSING]),
+    (CATEGORY, pa.array([Decimal("1.00"), Decimal("0.50"), None], pa.decimal64(18, 2)), [3, 4, MISSING]),
     (CATEGORY, pa.array(["f", None, "q", "f"]).dictionary_encode(), [0, MISSING, OTHER, 0]),
     (CATEGORY, pa.array([1, None, 1]).dictionary_encode(), [3, MISSING, 3]),
     (CATEGORY, pa.array(["f", None, "q" * 50, "ä b"], pa.string_view()), [0, MISSING, OTHER, 1]),
@@ -309,3 +311,26 @@ def test_the_zone_of_bounds_is_that_of_moments_without_one() -> None:
             (arrow_body(pa.table({"x": pa.array([naive], pa.timestamp("s"))})), MediaType.ARROW_STREAM),
         ):
             assert column_of(attribute, body, media_type) == ([NOON_MICROS - hours * HOUR], 0)
+
+
+@pytest.mark.parametrize("attribute", [NUMBER, INTEGER, CATEGORY], ids=lambda each: each.kind)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.decimal32(5, 10),
+        pa.decimal64(5, -19),
+        pa.decimal128(5, 39),
+        pa.decimal128(5, 2**31 - 1),
+        pa.decimal128(5, -(2**31)),
+        pa.decimal256(5, 77),
+        pa.dictionary(pa.int8(), pa.decimal128(5, 2**31 - 1)),
+    ],
+    ids=str,
+)
+def test_a_decimal_whose_scale_pyarrow_does_not_bound_is_refused_before_it_is_converted(
+    attribute: Attribute, kind: pa.DataType
+) -> None:
+    """Converting one reads beyond a table of pyarrow: it gave numbers from other memory, and ended the process."""
+    body = arrow_body(pa.table({"x": pa.nulls(1, kind)}))
+    with pytest.raises(WrongColumnType):
+        list(read_batches([body], Wanted((attribute,)), media_type=MediaType.ARROW_STREAM, gzip=False, limits=Limits()))
