@@ -1,12 +1,13 @@
 """Attribute kinds on real flights: counts and clusters beside the same columns as numbers made of codes.
 
-`python -m bench.tables [--draws 4]`. The coded side is what version 0.1 offered, used with care: whole numbers, days
+`python -m bench.tables [--draws 5]`. The coded side is what version 0.1 offered, used with care: whole numbers, days
 and carriers are numbered from 0, an attribute of V values has the bounds 0 and V, and the values a to b are asked for
 as [a, b + 1). Rows without a delay are dropped there and kept here. Both sides have the same epsilon, the same
 declared size, the same readers and the same rule for the grid. The rows are used for scoring only.
 
 Boxes come from fixed seeds. Noise comes from the operating system, as in the service, so figures differ a little from
-run to run.
+run to run. All boxes of a release share its noise: a single release of few cells may cover 60 % or 100 % of its boxes,
+so coverage needs many releases.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from core.release import draw
 from core.synopsis import Synopsis
 
 EPSILONS = ("1", "0.1")
-COMBINATIONS = (
+COMBINATIONS: tuple[tuple[str, ...], ...] = (
     ("hour", "carrier"),
     ("carrier", "day"),
     ("hour", "day"),
@@ -54,11 +55,14 @@ COMBINATIONS = (
 CLUSTERED = tuple(names for names in COMBINATIONS if "carrier" not in names)  # codes of carriers have no distances
 BOXES = 300
 CLUSTERS = 4
+CLUSTERED_DRAWS = 2  # clusters take a second each
+STARTS = 10  # of k-means without privacy
 LEVEL = 0.95
 SANITY = 0.001  # of all rows: relative errors are those of at least so many, as usual for range counts
 MAX_CELLS = 4_000_000  # the service's default
 
 Ends = dict[str, tuple[int, int]]  # by column: codes from the first up to, and without, the second
+Releases = dict[tuple[tuple[str, ...], str, bool], list[Synopsis]]  # by columns, epsilon, and whether they are typed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +167,7 @@ def _box(ends: Ends, *, typed: bool) -> Box:
     )
 
 
-def counts(releases: dict[tuple[tuple[str, ...], str, bool], list[Synopsis]], draws: int) -> Section:
+def counts(releases: Releases, draws: int) -> Section:
     """A line for each combination, epsilon and kind of box."""
     lines = []
     for names in COMBINATIONS:
@@ -190,21 +194,23 @@ def _figures(ours: Errors, coded: Errors) -> list[str]:
     ]
 
 
-def clusters(releases: dict[tuple[tuple[str, ...], str, bool], list[Synopsis]], draws: int) -> Section:
+def clusters(releases: Releases) -> Section:
     """Centres of the default method against k-means on the rows."""
     lines = []
     for names in CLUSTERED:
         points, weights = _distinct(names)
-        best = KMeans(CLUSTERS, n_init=10, random_state=0).fit(points, sample_weight=weights)
+        best = KMeans(CLUSTERS, n_init=STARTS, random_state=0).fit(points, sample_weight=weights)
         for epsilon in EPSILONS:
             scores = [
-                np.mean([_score(names, each, typed, points, weights, best) for each in releases[names, epsilon, typed]], 0)
+                np.mean([_score(names, each, points, weights, best, typed=typed) for each in several], axis=0)
                 for typed in (True, False)
+                for several in [releases[names, epsilon, typed][:CLUSTERED_DRAWS]]
             ]
             lines.append([", ".join(names), epsilon, *(f"{a:.4f} / {b:.4f}" for a, b in zip(*scores, strict=True))])
     remarks = [
-        f"k = {CLUSTERS}, {draws} releases, `kinds / codes`; flights with a value of every column, scaled to [-1, 1].",
-        "WCSS is relative to scikit-learn's KMeans on the rows; the distance is between its centres and ours in pairs.",
+        f"k = {CLUSTERS}, {CLUSTERED_DRAWS} releases, `kinds / codes`; flights with a value of every column.",
+        f"WCSS in [-1, 1]^d, relative to the best of {STARTS} starts of scikit-learn's KMeans on the rows (a local "
+        "optimum, so ratios may be below 1); the distance is between its centres and ours in pairs.",
     ]
     header = ["columns", "epsilon", "WCSS / without privacy", "distance of centres"]
     return Section("Real flights: centres of clusters", remarks, header, lines)
@@ -219,11 +225,12 @@ def _distinct(names: tuple[str, ...]) -> tuple[Floats, Floats]:
 
 def _scaled(codes: Floats, names: tuple[str, ...]) -> Floats:
     lower, upper = (np.array([getattr(column.coded, end) for column in columns(names)]) for end in ("lower", "upper"))
-    return 2 * (codes - lower) / (upper - lower) - 1
+    scaled: Floats = 2 * (codes - lower) / (upper - lower) - 1
+    return scaled
 
 
 def _score(
-    names: tuple[str, ...], synopsis: Synopsis, typed: bool, points: Floats, weights: Floats, best: KMeans
+    names: tuple[str, ...], synopsis: Synopsis, points: Floats, weights: Floats, best: KMeans, *, typed: bool
 ) -> tuple[float, float]:
     """WCSS over that of k-means, and the root mean square distance of the centres from those of k-means."""
     answer = find_clusters(synopsis, CLUSTERS, level=LEVEL, seed=0)
@@ -236,7 +243,7 @@ def _score(
     return wcss / best.inertia_, sqrt(squares[linear_sum_assignment(squares)].mean())
 
 
-def run(draws: int = 4) -> list[Section]:
+def run(draws: int = 5) -> list[Section]:
     """Counts, then clusters, of the same releases."""
     releases = {
         (names, epsilon, typed): synopses(names, epsilon, draws, typed=typed)
@@ -244,13 +251,13 @@ def run(draws: int = 4) -> list[Section]:
         for epsilon in EPSILONS
         for typed in (True, False)
     }
-    return [counts(releases, draws), clusters(releases, draws)]
+    return [counts(releases, draws), clusters(releases)]
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Attribute kinds on real flights beside numbers made of codes.")
-    parser.add_argument("--draws", type=int, default=4, help="releases of each combination")
+    parser.add_argument("--draws", type=int, default=5, help="releases of each combination")
     publish(run(parser.parse_args().draws), "tables")
 
 
