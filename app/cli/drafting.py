@@ -20,7 +20,7 @@ import typer
 from app.cli.curator import FileArgument
 from app.cli.exits import Code, fail
 from app.cli.output import note
-from app.cli.schema import stem
+from app.cli.schema import fields_of, stem
 
 _LONGEST_LINE = 2**16
 _HEAD = """\
@@ -40,13 +40,6 @@ kind = "record"
 # column = "patient"   # the column of the persons' ids
 # max_rows = 3         # the most rows that are counted of each person
 """
-_KINDS = {
-    "number": "cells are half-open intervals; a range 20..40 holds 20 and not 40",
-    "integer": "whole numbers, both bounds included; a range 6..10 holds 6 and 10",
-    "category": "a public list of values; other = true adds a cell for all values that are not on it",
-    "date": "days, both bounds included, such as 2026-01-01",
-    "datetime": 'moments with an offset from UTC, such as "2026-01-01T00:00:00Z"; the upper bound is not included',
-}
 _CSVW = {
     "integer": "integer", "int": "integer", "long": "integer", "short": "integer", "byte": "integer",
     "nonNegativeInteger": "integer", "positiveInteger": "integer", "number": "number", "double": "number",
@@ -168,15 +161,17 @@ def _csvw_column(column: Mapping[str, Any]) -> Column:
 
 
 def _draft(file: Path, columns: list[Column]) -> Iterator[str]:
+    from rugnik.wire.kinds import KINDS
+
     yield _HEAD.format(file=file.name, name=json.dumps(stem(file)))
     yield "\n# The kinds of attributes:\n"
-    yield from (f"#   {kind}: {meaning}\n" for kind, meaning in _KINDS.items())
+    yield from (f"#   {kind}: {words.meaning}\n" for kind, words in KINDS.items())
     yield '# Any attribute may have missing = "keep": then missing and unreadable values have a cell of their own.\n'
     for column in columns:
         kind = column.kind or "number"
-        others = "" if column.kind else f"   # or {', '.join(other for other in _KINDS if other != kind)}"
+        others = "" if column.kind else f"   # or {', '.join(other for other in KINDS if other != kind)}"
         yield f"\n[[attributes]]\nname = {json.dumps(column.name)}\nkind = {json.dumps(kind)}{others}\n"
-        for wanted in ("values",) if kind == "category" else ("lower", "upper"):
+        for wanted in fields_of(kind):
             if wanted in column.stated:
                 yield f"{wanted} = {json.dumps(column.stated[wanted])}\n"
             else:

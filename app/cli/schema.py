@@ -21,8 +21,6 @@ from app.cli.exits import Code, fail
 if TYPE_CHECKING:
     from rugnik.wire import Attribute
 
-KINDS = ("number", "integer", "category", "date", "datetime")
-_OPTION = re.compile(rf"([^:]+):(?:({'|'.join(KINDS)}):)?(.+)")
 _DEFAULTS = {"kind": "number", "other": False, "missing": "drop", "values": None, "lower": None, "upper": None}
 _EXAMPLES = "age:0..100, hour:integer:0..23, sex:category:f,m,x or arrived:date:2026-01-01..2026-12-31"
 
@@ -94,8 +92,17 @@ def parse_attributes(options: list[str]) -> dict[str, Declaration]:
     return {attribute["name"]: attribute for attribute in attributes}
 
 
+def fields_of(kind: str) -> tuple[str, ...]:
+    """The fields that a declaration of this kind must have; bounds where there is no such kind."""
+    from rugnik.wire.kinds import BOUNDS, KINDS
+
+    return KINDS[kind].fields if kind in KINDS else BOUNDS
+
+
 def _attribute(option: str) -> Declaration:
-    matched = _OPTION.fullmatch(option)
+    from rugnik.wire.kinds import KINDS
+
+    matched = re.fullmatch(rf"([^:]+):(?:({'|'.join(KINDS)}):)?(.+)", option)
     if matched is None:
         raise typer.BadParameter(f"'{option}': write it like {_EXAMPLES}", param_hint="-a")
     name, kind, rest = matched[1], matched[2] or "number", matched[3]
@@ -103,7 +110,7 @@ def _attribute(option: str) -> Declaration:
     labels = {label for label in ("(missing)", "(other)") if label in parts}
     parts = [part for part in parts if part not in labels]
     fields: dict[str, Any] = {"name": name, "kind": kind, "missing": "keep" if "(missing)" in labels else "drop"}
-    if kind == "category":
+    if "values" in fields_of(kind):
         return declared(fields | {"values": parts, "other": "(other)" in labels})
     lower, dots, upper = ",".join(parts).partition("..")
     if not dots or "(other)" in labels:
@@ -189,7 +196,7 @@ def _dates_as_text(attribute: Mapping[str, Any]) -> dict[str, Any]:
 def _require_filled_in(schema: Schema) -> None:
     """End the command if bounds or values are still to be filled in, and say where."""
     for attribute in schema.attributes.values():
-        wanted = ("values",) if attribute.get("kind") == "category" else ("lower", "upper")
+        wanted = fields_of(str(attribute.get("kind", "number")))
         lacking = [field for field in wanted if attribute.get(field) in (None, [])]
         if lacking:
             fail(f"{schema.source}: the attribute '{attribute['name']}' needs {' and '.join(lacking)}.", Code.USAGE)

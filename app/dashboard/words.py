@@ -11,7 +11,9 @@ from app.ledger.history import BudgetHistory
 from app.releases.datasets import Summary
 from core.budget import Epsilon
 from core.domain.attribute import Attribute
+from core.domain.dates import Datetime
 from core.ledger.entry import LedgerEntry
+from rugnik.wire.kinds import KINDS
 
 _PRIORS = (0.5, 0.1, 0.01)
 _OVERFLOW = 700  # e^710 is more than a float can say
@@ -134,27 +136,28 @@ def unit(stated: Mapping[str, Any] | None) -> str:
     return f"protects persons: column {stated.get('column')}, at most {rows} {'row' if rows == 1 else 'rows'} each"
 
 
-_KINDS = {"integer": "whole number", "datetime": "date and time"}
 _NAMED = 12  # values of a category in a table
 
 
 def kind(attribute: Attribute) -> str:
     """The kind of an attribute, in words."""
-    return _KINDS.get(attribute.kind, attribute.kind)
+    return KINDS[attribute.kind].title
 
 
 def bounds(attribute: Attribute) -> str:
     """The public bounds or values that an attribute declares, in words."""
     declared = attribute.declaration()
     if "values" not in declared:
-        return " to ".join(_end(declared[end]) for end in ("lower", "upper"))
+        return " to ".join(_end(attribute, declared[end]) for end in ("lower", "upper"))
     values = declared["values"]
     more = [f"{len(values) - _NAMED:,} more"] * (len(values) > _NAMED) + ["all others together"] * ("other" in declared)
     return ", ".join([*values[:_NAMED], *more])
 
 
-def _end(value: float | str) -> str:
-    return value.replace("T", " ").replace("Z", " UTC") if isinstance(value, str) else number(value, 6)
+def _end(attribute: Attribute, value: float | str) -> str:
+    if isinstance(attribute, Datetime):
+        return str(value).replace("T", " ").replace("Z", " UTC")
+    return value if isinstance(value, str) else number(value, 6)
 
 
 def sentence(phrase: str) -> str:

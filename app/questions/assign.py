@@ -15,7 +15,6 @@ from core.arrays import Floats
 from core.checkpoint import Checkpoint
 from core.clustering.methods import Method
 from core.domain.attribute import Ordered
-from core.domain.dates import Date, Datetime
 from core.errors import InvalidQuery
 from core.queries import clusters
 from core.queries.effort import effort_of_clusters
@@ -61,6 +60,6 @@ def _value(attribute: Ordered, value: Value) -> float:
             return attribute.value_of(value)
         except InvalidQuery:
             raise InvalidQuery(f"A point has a text for {attribute.name} that is no {attribute.kind}.") from None
-    if isinstance(attribute, Date | Datetime):
+    if attribute.is_text:
         raise InvalidQuery(f"A point has a number for {attribute.name}: write a {attribute.kind} as a text.")
     return value

@@ -116,6 +116,8 @@ class Ordered(Attribute):
     is_ordered = True
     # Whether its values are whole numbers of its unit. Then a range whose ends lie on edges of cells cuts none of them.
     is_whole: ClassVar[bool]
+    # Whether JSON has its values as texts; else as numbers.
+    is_text: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -78,6 +78,7 @@ class Date(WholeValues):
     """A column of days. Ranges are closed: 2026-03-01..2026-03-31 holds all of March."""
 
     kind = "date"
+    is_text = True
     column_type = np.int64
 
     name: str
@@ -162,6 +163,7 @@ class Datetime(WholeValues):
     """
 
     kind = "datetime"
+    is_text = True
     column_type = np.int64
     steps_per_unit = 1_000_000
     edge_offset = 0.0

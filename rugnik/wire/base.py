@@ -9,6 +9,7 @@ no name here are kept in `raw`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
@@ -16,6 +17,8 @@ from types import UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 from rugnik.errors import MissingLibrary, UnexpectedReply
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class Body:
@@ -123,5 +126,9 @@ def frame(columns: Mapping[str, Any], kinds: Mapping[str, str] | None = None) ->
 
 
 def kinds_of(columns: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of values that are texts: dates or datetimes, since no other value that is computed is a text."""
-    return {name: "datetime" for name, values in columns.items() if any(isinstance(value, str) for value in values)}
+    """The columns of values that are dates or datetimes, by how their texts begin."""
+    return {
+        name: "datetime"
+        for name, values in columns.items()
+        if any(isinstance(value, str) and _DAY.match(value) for value in values)
+    }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rugnik.wire.base import Body, Reply
+from rugnik.wire.kinds import KINDS
 from rugnik.wire.limits import MAX_DIMENSIONS, MAX_ROWS, DatasetName, Doc, EpsilonText, Finite, Limits, Line, one_of
 
 State = Annotated[
@@ -17,7 +18,7 @@ State = Annotated[
 
 Kind = Annotated[
     str,
-    one_of("number", "integer", "category", "date", "datetime"),
+    one_of(*KINDS),
     Doc("The kind of its values: what bounds and ranges mean, and how values are written."),
 ]
 Bound = Annotated[

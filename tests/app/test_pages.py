@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from math import exp
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,8 @@ from app.dashboard.pages import _data
 from app.main import create_app, make_service
 from app.settings.settings import Settings
 from core.budget import Epsilon
+from core.domain.kinds import attribute_of
+from rugnik.wire.kinds import KINDS
 from tests.support.databases.books import filled_ledger, vast_ledger, without_triggers
 from tests.support.service.api import ATTRIBUTES, Api, frozen_clock
 
@@ -212,3 +215,33 @@ def test_the_wizard_goes_on_with_an_open_order_only(sqlite_api: Api) -> None:
     assert sqlite_api.curator("GET", f"/datasets/other/release?order={ordered}").status_code == 404
     assert sqlite_api.curator("GET", f"/datasets/city/release?order={published}").status_code == 404
     assert ATTRIBUTES[0]["name"] in sqlite_api.curator("GET", "/datasets/city/release").text
+
+
+def test_pages_have_a_class_for_every_kind_of_attribute() -> None:
+    """With the same title that pages made by the service have; all of them are in the table of attribute.js."""
+    scripts = [asset.body.decode() for name, asset in assets.assets().items() if name.endswith(".js")]
+    pattern = re.compile(r'class (\w+) extends \w+ \{\s+static kind = "(\w+)";\s+static title = "([\w ]+)";')
+    classes = [match for script in scripts for match in pattern.findall(script)]
+    assert {kind: title for _, kind, title in classes} == {kind: each.title for kind, each in KINDS.items()}
+    (table,) = re.findall(r"export const KINDS = Object.fromEntries\(\s*\[([\w, ]+)\]", "".join(scripts))
+    assert sorted(table.split(", ")) == sorted(name for name, _, _ in classes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "bounds"),
+    [
+        ({"lower": 0.0, "upper": 2.5}, "number", "0 to 2.5"),
+        ({"kind": "integer", "lower": 0, "upper": 110}, "whole number", "0 to 110"),
+        ({"kind": "date", "lower": "2026-01-01", "upper": "2026-12-31"}, "date", "2026-01-01 to 2026-12-31"),
+        (
+            {"kind": "datetime", "lower": "2026-01-01T00:00:00Z", "upper": "2027-01-01T00:00:00Z"},
+            "date and time",
+            "2026-01-01 00:00:00 UTC to 2027-01-01 00:00:00 UTC",
+        ),
+        ({"kind": "category", "values": ["f", "T"], "other": True}, "category", "f, T, all others together"),
+    ],
+)
+def test_an_attribute_in_words(fields: dict[str, Any], kind: str, bounds: str) -> None:
+    """Its kind, and its bounds or values."""
+    attribute = attribute_of({"name": "a"} | fields)
+    assert (words.kind(attribute), words.bounds(attribute)) == (kind, bounds)

@@ -13,7 +13,7 @@ import pytest
 import rugnik
 from rugnik import wire
 from rugnik.errors import UnexpectedReply
-from rugnik.wire.base import dumped
+from rugnik.wire.base import dumped, kinds_of
 from rugnik.wire.cells import Axis, boxes_of, cell_frame
 
 TYPES = [getattr(wire, name) for name in wire.__all__ if name not in {"Body", "Reply"}]
@@ -118,3 +118,9 @@ def test_no_column_of_a_table_hides_another() -> None:
         "count_2": ["b"],
         "count": [7],
     }
+
+
+def test_only_texts_of_dates_and_datetimes_are_read_as_times() -> None:
+    """A text of another kind, such as a service of a newer version may send, stays a text in a data frame."""
+    columns = {"day": [None, "2026-01-31"], "at": ["2026-01-31T10:00:00Z"], "stay": ["PT3H"], "age": [1.5, None]}
+    assert kinds_of(columns) == {"day": "datetime", "at": "datetime"}

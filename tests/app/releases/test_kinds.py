@@ -16,13 +16,14 @@ from app.releases.orders import ReleaseOrder
 from core.budget import Epsilon
 from core.domain.domain import Domain
 from core.domain.integer import Integer
-from core.domain.kinds import KINDS
+from core.domain.kinds import KINDS, attribute_of
 from core.errors import InvalidDomain, InvalidOrder
 from core.plan import DeclaredSize, Rule
 from core.records import OutOfRange
 from core.unit import MAX_ROWS, RECORD, Unit
 from rugnik.wire import limits
 from rugnik.wire.datasets import Kind
+from rugnik.wire.kinds import KINDS as WORDS
 from tests.support.service.api import Api
 
 EVERY_KIND: list[dict[str, Any]] = [
@@ -261,5 +262,13 @@ def test_a_column_of_ids_is_no_attribute() -> None:
 def test_the_wire_names_every_kind_of_core() -> None:
     """The list of kinds is spelled in both, because the wire imports nothing of core."""
     (_, choices, *_) = get_args(Kind)
-    assert set(choices.choices) == set(KINDS)
+    assert choices.choices == tuple(WORDS) == tuple(KINDS)
     assert limits.MAX_ROWS == MAX_ROWS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_wire_knows_which_fields_core_needs(kind: str) -> None:
+    """The command line asks for these fields before anything is sent."""
+    with pytest.raises(InvalidDomain) as refused:
+        attribute_of({"name": "a", "kind": kind})
+    assert str(refused.value) == f"An attribute of kind {kind} needs: {', '.join(WORDS[kind].fields)}."

@@ -331,3 +331,12 @@ def test_bounds_keep_their_microseconds() -> None:
 def test_every_kind_is_in_the_table() -> None:
     """The table is what registrations, the ledger, synopses and the command line read."""
     assert set(KINDS) == {"number", "integer", "category", "date", "datetime"}
+
+
+@pytest.mark.parametrize("fields", [INCOME, AGE, ARRIVED, AT], ids=lambda fields: fields["name"])
+def test_a_kind_says_whether_json_has_its_values_as_texts(fields: dict[str, Any]) -> None:
+    """In its bounds and in answers alike."""
+    attribute = ordered(fields)
+    assert isinstance(attribute.declaration()["lower"], str) is attribute.is_text
+    assert isinstance(attribute.shown(attribute.start), str) is attribute.is_text
+    assert isinstance(attribute.written(attribute.edge_values(attribute.axis(2))), list) is attribute.is_text
