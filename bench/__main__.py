@@ -17,7 +17,9 @@ from bench import (
     methods,
     noise,
     paper,
+    people,
     realdata,
+    tables,
     uploads,
 )
 from bench.report import publish
@@ -30,12 +32,14 @@ def main() -> None:
         kmeans,
         counting,
         uploads,
+        people,
         answers,
         fairness,
         dashboard,
         paper,
         methods,
         realdata,
+        tables,
         coverage,
         dimensions,
     )

@@ -13,13 +13,13 @@ from math import prod
 from typing import assert_never
 
 from core.budget import NOTHING, Epsilon
+from core.charged import Charged
 from core.domain.attribute import Attribute
 from core.domain.axis import MAX_CELLS_PER_AXIS
 from core.domain.domain import Domain
 from core.domain.grid import MAX_DIMENSIONS, Grid
 from core.domain.number import Number
 from core.errors import InvalidOrder, TooManyCells
-from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.threshold import least_threshold
 from core.sharing import Shape, deviation, eugkm_shared_cells, least, shared_cells
 from core.unit import RECORD, Unit
@@ -69,7 +69,7 @@ def _require_size(size: int, what: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(Charged):
     """What a grid follows from, all of it public: the attributes, the privacy unit, and what the curator asked for."""
 
     attributes: tuple[Attribute, ...]
@@ -90,7 +90,7 @@ class Order:
             raise InvalidOrder("The epsilon is too small to be shared between the size and the histogram.")
 
     @property
-    def size_epsilon(self) -> Epsilon:
+    def size_epsilon(self) -> Epsilon:  # type: ignore[override]  # a field of a synopsis
         """What the noisy size is bought with; nothing for a declared one."""
         match self.size:
             case DeclaredSize():
@@ -99,23 +99,6 @@ class Order:
                 return self.epsilon.part(share)
             case _:
                 assert_never(self.size)
-
-    @property
-    def histogram_epsilon(self) -> Epsilon:
-        """What the cells are noised with: the rest."""
-        return self.epsilon - self.size_epsilon
-
-    @property
-    def law(self) -> DiscreteLaplace:
-        """The law of the noise of each cell."""
-        return DiscreteLaplace.at(self.histogram_epsilon, rows_per_unit=self.unit.max_rows)
-
-    @property
-    def size_law(self) -> DiscreteLaplace | None:
-        """The law of the noise of the size that is bought; None for a declared one."""
-        if not self.size_epsilon:
-            return None
-        return DiscreteLaplace.at(self.size_epsilon, rows_per_unit=self.unit.max_rows)
 
     @property
     def shape(self) -> Shape:

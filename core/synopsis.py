@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.cells import Cells, cells_from_bytes
+from core.charged import Charged
 from core.domain.domain import Domain
 from core.errors import CoreError, InvalidSynopsis
-from core.mechanisms.discrete_laplace import MECHANISM, DiscreteLaplace
-from core.mechanisms.law import NoiseLaw
+from core.mechanisms.discrete_laplace import MECHANISM
 from core.noisy_histogram import NoisyHistogram
 from core.plan import Rule
 from core.records import OutOfRange
@@ -24,7 +24,7 @@ _FORMATS = (1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Synopsis(NoisyHistogram):
+class Synopsis(Charged, NoisyHistogram):
     """What stage 1 leaves behind and stage 2 sees: public numbers and noisy counts, nothing else.
 
     `cells` are the noisy counts on their grid: `DenseCells` for every cell, `ThresholdedCells` for those that reach a
@@ -50,23 +50,6 @@ class Synopsis(NoisyHistogram):
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
         if self.size_epsilon >= self.epsilon:
             raise InvalidSynopsis("The size of a synopsis was bought with a part of its epsilon, not with all of it.")
-
-    @property
-    def histogram_epsilon(self) -> Epsilon:
-        """What the cells were noised with."""
-        return self.epsilon - self.size_epsilon
-
-    @property
-    def law(self) -> NoiseLaw:
-        """The law of the noise of each cell."""
-        return DiscreteLaplace.at(self.histogram_epsilon, rows_per_unit=self.unit.max_rows)
-
-    @property
-    def size_law(self) -> NoiseLaw | None:
-        """The law of the noise of a bought size; None where the size was declared."""
-        if not self.size_epsilon:
-            return None
-        return DiscreteLaplace.at(self.size_epsilon, rows_per_unit=self.unit.max_rows)
 
     @property
     def digest(self) -> str:

@@ -57,7 +57,10 @@ def _points(given: Sequence[Sequence[Value]], attributes: tuple[Ordered, ...]) -
 def _value(attribute: Ordered, value: Value) -> float:
     """A value as JSON has it, in the attribute's own unit."""
     if isinstance(value, str):
-        return attribute.value_of(value)
+        try:
+            return attribute.value_of(value)
+        except InvalidQuery:
+            raise InvalidQuery(f"A point has a text for {attribute.name} that is no {attribute.kind}.") from None
     if isinstance(attribute, Date | Datetime):
-        raise InvalidQuery(f"A value of {attribute.name} is a text: its kind is {attribute.kind}.")
+        raise InvalidQuery(f"A point has a number for {attribute.name}: write a {attribute.kind} as a text.")
     return value

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
-from core.domain.attribute import Missing, missing_of, refused_end, require_fields, require_name
+from core.domain.attribute import Missing, missing_of, refused_end, require_fields
 from core.domain.axis import Axis
 from core.domain.whole import WholeValues, starts_of
 from core.errors import InvalidDomain
@@ -90,11 +90,6 @@ class Date(WholeValues):
     lower: date
     upper: date
     missing: Missing = Missing.DROP
-
-    def __post_init__(self) -> None:
-        require_name(self.name)
-        if self.lower > self.upper:
-            raise InvalidDomain("The lower bound of a date must not be after its upper bound.")
 
     @property
     def first(self) -> int:
@@ -182,12 +177,9 @@ class Datetime(WholeValues):
     upper: datetime
     missing: Missing = Missing.DROP
 
-    def __post_init__(self) -> None:
-        require_name(self.name)
+    def _require_bounds(self) -> None:
         if self.lower.utcoffset() is None or self.lower.utcoffset() != self.upper.utcoffset():
             raise InvalidDomain("Both bounds of a datetime have the same offset from UTC, such as Z or +01:00.")
-        if self.lower >= self.upper:
-            raise InvalidDomain("The lower bound of a datetime must be before its upper bound.")
         if self.lower < _FIRST_MOMENT or self.upper > _LAST_MOMENT:
             raise InvalidDomain(_BOUNDS_OF_ALL)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
-from core.domain.attribute import Missing, missing_of, refused_end, require_fields, require_name
+from core.domain.attribute import Missing, missing_of, refused_end, require_fields
 from core.domain.axis import Axis
 from core.domain.number import NUMBER
 from core.domain.whole import WholeValues
@@ -33,12 +33,9 @@ class Integer(WholeValues):
     upper: int
     missing: Missing = Missing.DROP
 
-    def __post_init__(self) -> None:
-        require_name(self.name)
+    def _require_bounds(self) -> None:
         if not all(type(end) is int and abs(end) <= MAX_INTEGER for end in (self.lower, self.upper)):
             raise InvalidDomain("The bounds of an integer are whole numbers of at most 2^52 in absolute value.")
-        if self.lower > self.upper:
-            raise InvalidDomain("The lower bound of an integer must not be above its upper bound.")
 
     @property
     def first(self) -> int:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
-from core.domain.attribute import MISSING, Encoded, Ordered
+from core.domain.attribute import MISSING, Encoded, Ordered, require_name
 from core.domain.axis import Axis, RunAxis
 from core.domain.number import finish
+from core.errors import InvalidDomain
 
 _ROUNDING = 1e-9  # of a value: what a share may miss a whole number of values by
 
@@ -29,6 +30,17 @@ class WholeValues(Ordered):
     steps_per_unit: ClassVar[int] = 1
     # The edge below a value, in steps from the value: cells of whole numbers and of days end half way to the next one.
     edge_offset: ClassVar[float] = -0.5
+
+    def __post_init__(self) -> None:
+        require_name(self.name)
+        self._require_bounds()
+        if self.first > self.last:
+            raise InvalidDomain(
+                f"The lower bound of an attribute of kind {self.kind} must not be above its upper bound."
+            )
+
+    def _require_bounds(self) -> None:
+        """Refuse bounds that are no values of this kind."""
 
     @property
     def first(self) -> int:

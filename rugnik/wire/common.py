@@ -40,11 +40,12 @@ class Interval(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends(Reply):
-    """low to high."""
+class ValueInterval(Reply):
+    """An interval for a value of an attribute, or for a mean of values. The ends of a date are rounded outwards."""
 
-    low: float
-    high: float
+    level: float
+    low: Value
+    high: Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +60,19 @@ class Estimate(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueInterval(Reply):
-    """An interval for a value of an attribute, or for a mean of values. The ends of a date are rounded outwards."""
+class ValueEstimate(Reply):
+    """A mean of values of an attribute with its interval. It is null where there may be no rows to divide by."""
 
-    level: float
-    low: Value
-    high: Value
+    value: Value | None
+    interval: ValueInterval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends(Reply):
+    """low to high."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +81,6 @@ class ValueEnds(Reply):
 
     low: Value
     high: Value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueEstimate(Reply):
-    """A mean of values of an attribute with its interval. It is null where there may be no rows to divide by."""
-
-    value: Value | None
-    interval: ValueInterval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

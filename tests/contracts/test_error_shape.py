@@ -107,8 +107,14 @@ def test_a_refusal_at_a_cap_names_the_setting(world: World, failure: str, settin
 @pytest.mark.parametrize(
     ("failure", "detail"),
     [
-        ("unknown parameter", "There is no parameter of that name here; this takes: where, level, snap."),
-        ("unknown parameter of a file", "There is no parameter of that name here; this takes: count, seed, format."),
+        (
+            "unknown parameter",
+            "There is no parameter of that name here; this takes: where, level, snap, group_by, simultaneous.",
+        ),
+        (
+            "unknown parameter of a file",
+            "There is no parameter of that name here; this takes: count, seed, format, where.",
+        ),
         ("a number for epsilon", 'body.epsilon: Send epsilon as a string, such as "0.5".'),
         ("epsilon too long", f"body.epsilon: {HOW_TO_WRITE}"),
         ("no epsilon", HOW_TO_WRITE),

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from app.ingest.formats import MediaType
+from app.ingest.limits import Limits
+from app.ingest.upload import check_upload
 from app.settings.settings import Settings
-from tests.app.ingest.bodies import count
+from core.domain.domain import Domain
+from core.domain.kinds import attribute_of
+from core.records import OutOfRange
+from core.unit import RECORD, Unit
 from tests.support.browser.chromium import Surfer
 from tests.support.browser.city import City
 from tests.support.processes.server import Server
@@ -230,11 +237,62 @@ def test_a_file_chosen_after_the_order_is_looked_into_before_it_is_sent(
         expect(upload).to_be_enabled() if free else expect(upload).to_be_disabled()
 
 
+NUMBERS = [{"name": "x", "lower": 0, "upper": 10}, {"name": "y", "lower": -1, "upper": 1}]
+EVERY_KIND = [
+    {"name": "x", "lower": 0, "upper": 10, "missing": "keep"},
+    {"name": "n", "kind": "integer", "lower": 0, "upper": 5},
+    {"name": "sex", "kind": "category", "values": ["f", "NA", "true", "7"], "missing": "keep"},
+    {"name": "day", "kind": "date", "lower": "2026-01-01", "upper": "2026-12-31"},
+    {"name": "at", "kind": "datetime", "lower": "2026-01-01T00:00:00+01:00", "upper": "2027-01-01T00:00:00+01:00"},
+]
+# Values that each kind reads, takes for missing, or finds out of its bounds.
+VALUES = {
+    "x": ["0.5", " 7 ", "99", "", "x", "nan", "1e400"],
+    "n": ["3", "5.0", " 0\t", "7", "-1", "2.5", "many", ""],
+    "sex": ["f", " f ", "F", "NA", "null", "", "7", "true"],
+    "day": ["2026-03-01", " 2026-12-31 ", "2025-12-31", "2026-02-30", "0000-01-01", "1.3.2026", ""],
+    "at": [
+        *("2026-01-01T00:00:00", "2026-05-01 10:20:30.123456789Z", "2027-01-01T00:00:00+01:00", "2026-13-01T00:00:00Z"),
+        *("2026-12-31T23:59:59.999999+01:00", "2025-12-31T23:00:00z", "2026-01-01T00:00Z", "2026-01-01T00:00:00+99:00"),
+    ],
+    "who": ["a", "b", " a", "", "7", "é" * 128, "é" * 129],
+}
+JSON_VALUES = [7, 7.0, 2.5, -1, 10**17, True, False, None, [], {}, "7"]
+COUNT_ROWS = """async ([module, body, csv, declared, person]) => {
+    const { checkText } = await import(module.replace("wizard", "check"));
+    const { attributeOf } = await import(module.replace("wizard", "attribute"));
+    const terms = { csv, gzip: false, attributes: declared.map(attributeOf), outOfRange: "clip", person };
+    return checkText(new File([body], "rows"), terms, new AbortController().signal);
+}"""
+
+
+def browser_counts(page: Page, body: str, media_type: MediaType, declared: list[dict[str, Any]], unit: Unit) -> None:
+    """Compare what the page counts of a file with what the service's readers do."""
+    module = page.locator('script[type="module"][src*="wizard"]').get_attribute("src")
+    person = {"column": unit.column, "maxRows": unit.max_rows} if unit.is_person else None
+    counted = page.evaluate(COUNT_ROWS, [module, body, media_type is MediaType.CSV, declared, person])
+    domain = Domain(tuple(map(attribute_of, declared)))
+    expected = check_upload(
+        [body.encode()],
+        media_type=media_type,
+        gzip=False,
+        domain=domain,
+        unit=unit,
+        out_of_range=OutOfRange.CLIP,
+        limits=Limits(max_line_bytes=2000),
+    )
+    assert counted == {
+        "read": expected.rows_read,
+        "dropped": expected.rows_dropped,
+        "clipped": expected.rows_clipped,
+        "overLimit": expected.rows_over_limit,
+        "whole": True,
+    }, body
+
+
 def test_the_browser_counts_rows_as_the_service_does(window: Window, city: City) -> None:
     """Hostile lines of every kind in both formats: read, dropped and clipped agree with the readers of uploads."""
     page = window(city.url, city.keys["curator"]).go("/datasets/pilot/release")
-    module = page.locator('script[type="module"][src*="wizard"]').get_attribute("src")
-    assert module is not None
     chance = random.Random(1)
     scraps = [*'", {}\r\t.5', '""', "+1", "-.5", "1e3", "1e400", "nan", "1_0", "0x1", "7.25", "\u0661"]
     values = ["0.5", '"0.5"', "x", " 7 ", "9", "true", "null", "1e999"]
@@ -245,19 +303,27 @@ def test_the_browser_counts_rows_as_the_service_does(window: Window, city: City)
             lines += [f'{{"x": 1, "y": {chance.choice(values)}}}' for _ in range(30)]
             chance.shuffle(lines)
             body = "\n".join((["x,y"] if media_type is MediaType.CSV else []) + lines)
-            expected = count(body.encode(), media_type).ingest
-            counted = page.evaluate(
-                """async ([module, body, csv]) => {
-                    const { checkText } = await import(module);
-                    const attributes = [{ name: "x", lower: 0, upper: 10 }, { name: "y", lower: -1, upper: 1 }];
-                    const terms = { csv, gzip: false, attributes, outOfRange: "clip" };
-                    return checkText(new File([body], "rows"), terms, new AbortController().signal);
-                }""",
-                [module.replace("wizard", "check"), body, media_type is MediaType.CSV],
-            )
-            assert counted == {
-                "read": expected.rows_read,
-                "dropped": expected.rows_dropped,
-                "clipped": expected.rows_clipped,
-                "whole": True,
-            }, body
+            browser_counts(page, body, media_type, NUMBERS, RECORD)
+
+
+def test_the_browser_reads_every_kind_and_the_ids_of_persons_as_the_service_does(window: Window, city: City) -> None:
+    """Each value by itself, in one column at a time and in all of them; and rows beyond the limit of a person."""
+    page = window(city.url, city.keys["curator"]).go("/datasets/pilot/release")
+    chance = random.Random(2)
+    unit = Unit("who", 2)
+    for attribute in EVERY_KIND:
+        name = attribute["name"]
+        for value in VALUES[name]:
+            body = f'other,{name}\n1,"{value}"\n2,{value}\n'
+            browser_counts(page, body, MediaType.CSV, [attribute], RECORD)
+        for each in [*VALUES[name], *JSON_VALUES]:
+            line = json.dumps({name: each}, ensure_ascii=False)
+            browser_counts(page, f"{line}\n{{}}\n[{line}]\n", MediaType.NDJSON, [attribute], RECORD)
+    for _ in range(20):
+        rows = [{name: chance.choice(values[:3] * 4 + values) for name, values in VALUES.items()} for _ in range(60)]
+        texts = "\n".join(",".join(row.values()) for row in rows)
+        browser_counts(page, f"{','.join(VALUES)}\n{texts}\n", MediaType.CSV, EVERY_KIND, unit)
+        for row in rows:
+            row["who"] = chance.choice([row["who"], 7, 7.0, 2.5, None])
+        lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        browser_counts(page, lines, MediaType.NDJSON, EVERY_KIND, unit)

@@ -129,7 +129,7 @@ export class ClusterPanel {
     const range = document.createElement("div");
     range.className = "quiet-text";
     const end = (text) => Object.assign(document.createElement("span"), { className: "nowrap", textContent: text });
-    range.append(end(`${words(interval.low)} to`), " ", end(words(interval.high)));
+    range.append(end(words(interval.low)), " to ", end(words(interval.high)));
     cell.append(range);
   }
 

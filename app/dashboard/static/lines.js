@@ -26,4 +26,5 @@ export function setLines(name, curlText, pythonCall) {
 export const named = (fields) => Object.entries(fields).filter(([, value]) => value !== undefined)
   .map(([name, value]) => `${name}=${literal(value)}`).join(", ");
 
-export const literal = (value) => JSON.stringify(value).replaceAll(",", ", ");
+// A text, a number, or a list of them as Python code.
+export const literal = (value) => (Array.isArray(value) ? `[${value.map(literal).join(", ")}]` : JSON.stringify(value));

@@ -1,5 +1,6 @@
 // Shows a plan: a drawing of its grid, its numbers in words, and the budget that would be left.
 import { factRows, gridWords, number, textTable } from "./format.js";
+import { watchScroll } from "./scroll.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SIDE = 240;
@@ -71,8 +72,10 @@ export function planPeople(place, { people = [], noise, predicted }, unit) {
   const help = Object.assign(document.createElement("p"), {
     className: "help", textContent: `At most ${unit.max_rows} of each person are counted here; a dataset keeps that for life.`,
   });
-  const table = textTable(["Rows of a person", "Noise per cell (sd)", "A count is off by"], rows);
+  const table = Object.assign(document.createElement("div"), { className: "scroll" });
+  table.append(textTable(["Rows of a person", "Noise per cell (sd)", "A count is off by"], rows));
   place.replaceChildren(...(people.length ? titled("What the limit on rows costs", table, help) : []));
+  if (people.length) watchScroll(table);
 }
 
 // Epsilons are decimal strings of at most nine places. They are subtracted as whole billionths (BigInt).

@@ -105,6 +105,15 @@ def test_clean_blocks_and_gaps_in_them_take_the_fast_path() -> None:
     assert finite(Rows.of(whole)).tolist() == [[2, 1], [7, 6]]
 
 
+def test_a_field_that_is_no_number_is_a_missing_value_and_keeps_its_block_on_the_fast_path() -> None:
+    """The rows around it are read as before, spaces and tabs included."""
+    text = b"1,a,2\n?,b,\t3 \n 4\t,c,1_0\n5,d,-.5e1\n"
+    whole = TWO_OF_THREE.whole(text)
+    assert whole is not None
+    np.testing.assert_array_equal(Rows.of(whole).values, [[2, 1], [3, np.nan], [np.nan, 4], [-5, 5]])
+    np.testing.assert_array_equal(Rows.of(whole).values, Rows.of(TWO_OF_THREE.lines(text)).values)
+
+
 def test_pyarrow_never_sees_the_bytes_it_has_its_own_rules_for() -> None:
     """Quote, CR and NUL anywhere, and a byte order mark at the start of a block, send it line by line."""
     with patch.object(CsvParser, "whole", side_effect=AssertionError):

@@ -259,6 +259,13 @@ def test_checking_a_file_of_people_compares_the_bounds(most: int) -> None:
     assert replace(checked, rows_kept_by=()) == count(PEOPLE, unit=Unit("person", most)).ingest
 
 
+def test_a_row_that_is_dropped_takes_its_id_with_it() -> None:
+    """Else the rows after it would be those of another person."""
+    body = csv_body(b"nan,0,a", b"1,0,b", b"2,0,", b"3,0,b", b"4,0,b", header=b"x,y,person")
+    ingest = count(body, unit=Unit("person", 1)).ingest
+    assert (ingest.rows_dropped, ingest.rows_over_limit, ingest.rows_kept) == (2, 2, 1)
+
+
 @pytest.mark.parametrize("media_type", MediaType)
 def test_the_column_of_ids_must_be_there(media_type: MediaType) -> None:
     """A file without it is refused for its header; NDJSON has none, so there each row lacks an id and is dropped."""

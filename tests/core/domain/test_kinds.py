@@ -79,7 +79,7 @@ def test_the_ledger_holds_no_floats() -> None:
         ({"name": "a", "kind": "integer", "lower": float("inf"), "upper": 3}, "whole numbers"),
         ({"name": "a", "kind": "date", "lower": "2026-02-30", "upper": "2026-03-01"}, "YYYY-MM-DD"),
         ({"name": "a", "kind": "date", "lower": 5, "upper": 6}, "YYYY-MM-DD"),
-        ({"name": "a", "kind": "date", "lower": "2026-03-02", "upper": "2026-03-01"}, "not be after"),
+        ({"name": "a", "kind": "date", "lower": "2026-03-02", "upper": "2026-03-01"}, "not be above"),
         ({"name": "a", "kind": "datetime", "lower": "2026-01-01", "upper": "2026-03-01T00:00:00Z"}, "with an offset"),
         ({"name": "a", "kind": "datetime", "lower": "2026-01-01T00:00:00", "upper": "2026-03-01T00:00:00Z"}, "offset"),
         ({"name": "a", "kind": "datetime", "lower": "2026-13-01T00:00:00Z", "upper": "2026-03-01T00:00:00Z"}, "no mom"),

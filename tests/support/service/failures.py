@@ -284,7 +284,10 @@ FAILURES: dict[str, Failure] = {
         422, "invalid-query", _ask("clusters/assign", "POST", json={"points": [[1, 2, 3]], "k": 2})
     ),
     "points that are none": Failure(
-        422, "invalid-request", _ask("clusters/assign", "POST", json={"points": [[CANARY]], "k": 2})
+        422, "invalid-request", _ask("clusters/assign", "POST", json={"points": [[{"x": CANARY}]], "k": 2})
+    ),
+    "points of another kind": Failure(
+        422, "invalid-query", _ask("clusters/assign", "POST", json={"points": [[CANARY, CANARY]], "k": 2})
     ),
     # What is no file of rows
     "columns missing": Failure(422, "unfit-columns", _upload(f"{CANARY},b\n1,2\n")),
