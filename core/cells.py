@@ -200,14 +200,18 @@ class ThresholdedCells(Cells):
 
     def restricted(self, grid: Grid, places: Sequence[Wholes | None]) -> ThresholdedCells:
         """The counts of some listed cells, on a grid of their own, with the same threshold."""
-        inside, kept = self.grid.places(self.numbers), np.ones(len(self.numbers), dtype=np.bool_)
+        shape, numbers, counts = self.grid.shape, self.numbers, self.counts
+        owns: dict[int, Wholes] = {}
         for x, chosen in enumerate(places):
             if chosen is not None:
-                own = np.full(self.grid.shape[x], -1, dtype=np.int64)
-                own[chosen] = np.arange(len(chosen))
-                inside[:, x] = own[inside[:, x]]
-                kept &= inside[:, x] >= 0
-        return ThresholdedCells(grid, grid.numbers(inside[kept]), self.counts[kept], self.threshold)
+                owns[x] = np.full(shape[x], -1, dtype=np.int64)
+                owns[x][chosen] = np.arange(len(chosen))
+                kept = owns[x][numbers // prod(shape[x + 1 :]) % shape[x]] >= 0
+                numbers, counts = numbers[kept], counts[kept]
+        inside = self.grid.places(numbers)  # of few cells: all axes of all listed cells would take long
+        for x, own in owns.items():
+            inside[:, x] = own[inside[:, x]]
+        return ThresholdedCells(grid, grid.numbers(inside), counts, self.threshold)
 
     def header(self) -> dict[str, Any]:
         """The threshold."""

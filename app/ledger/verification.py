@@ -105,11 +105,21 @@ def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str |
         return "The terms of the release cannot be read from its charge and its dataset's first grant."
 
 
-_OTHER_TERMS = "The synopsis says another release, dataset, epsilon, domain or unit than its charge and grant."
+_OTHER_TERMS = "The synopsis says another release, dataset, epsilon, domain, unit or noise than its charge and grant."
 
 
 def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge: LedgerEntry) -> bool:
     schema, order = datasets.schema_of(record.account), ReleaseOrder.from_json(charge.detail["order"])
-    ordered = (release, record.account.name, charge.epsilon, schema.domain.select(order.attributes), schema.unit)
-    published = (synopsis.release, synopsis.dataset, synopsis.epsilon, synopsis.domain, synopsis.unit)
+    domain = schema.domain.select(order.attributes)
+    terms = order.order(domain)
+    ordered = (release, record.account.name, charge.epsilon, domain, schema.unit, terms.law, terms.size_law)
+    published = (
+        synopsis.release,
+        synopsis.dataset,
+        synopsis.epsilon,
+        synopsis.domain,
+        synopsis.unit,
+        synopsis.law,
+        synopsis.size_law,
+    )
     return published == ordered and order.unit == schema.unit

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Annotated, Any
+
+import numpy as np
 
 from app.questions.boxes import parse_box
 from app.questions.prepared import Prepared
@@ -15,7 +18,7 @@ from core.domain.domain import Domain
 from core.errors import InvalidQuery
 from core.intervals.levels import MAX_LEVEL
 from core.queries.boxes import Chosen
-from core.queries.effort import Effort
+from core.queries.effort import Effort, effort_of_slices
 from rugnik import wire
 from rugnik.wire.limits import Doc, Limits
 from rugnik.wire.where import SLICE, Where
@@ -113,16 +116,43 @@ class GroupedQuestion(Question):
         )
 
     def effort(self, prepared: Prepared) -> Effort:
-        """The sum over all groups."""
-        efforts = [asked.effort(prepared) for asked in self._groups(prepared)[0].values()]
-        advice = f"{efforts[0].advice} Or ask about fewer groups: where={self.group_by}:… names some of them."
-        return Effort(sum(effort.seconds for effort in efforts), advice)
+        """An upper bound on the sum over all groups, from a single one of them, and what it takes to make them.
+
+        To make a slice of each group takes longer than many answers do, so the estimate must not. The effort of a group
+        follows from its grid, which all groups share, and grows with its listed cells at most in proportion. So no sum
+        exceeds that of equal groups (Jensen's inequality): a group with at least the mean number of cells stands for
+        all of them.
+        """
+        questions, _ = self._groups(prepared)
+        asked = questions[self._typical(prepared, list(questions))]
+        each = asked.effort(prepared)
+        advice = f"{each.advice} Or ask about fewer groups: where={self.group_by}:… names some of them."
+        slicing = effort_of_slices(prepared.histogram, len(questions)) if asked.where else 0.0
+        return Effort(len(questions) * each.seconds + slicing, advice)
+
+    def _typical(self, prepared: Prepared, labels: list[str]) -> str:
+        """The group with the fewest listed cells of those that have the mean number or more."""
+        histogram = prepared.part(tuple(sorted(set(self._others())))).histogram
+        listed = histogram.cells.listed
+        if listed is None:
+            return labels[0]
+        x = histogram.domain.names.index(self.group_by)
+        attribute, shape = histogram.domain.attributes[x], histogram.grid.shape
+        assert isinstance(attribute, Category)  # noqa: S101 - _labels has seen to it
+        cells = np.bincount(listed // prod(shape[x + 1 :]) % shape[x], minlength=shape[x])
+        by_label = dict(zip(attribute.labels, cells.tolist(), strict=True))
+        mean = sum(by_label[label] for label in labels) / len(labels)
+        return min((label for label in labels if by_label[label] >= mean), key=by_label.__getitem__)
+
+    def _others(self) -> tuple[str, ...]:
+        """The parts of other attributes."""
+        return tuple(part for part in self.where if part.partition(":")[0] != self.group_by)
 
     def _groups(self, prepared: Prepared) -> tuple[dict[str, Question], float | None]:
         """The question of each group by its value; and its level, where that is corrected."""
         labels = _labels(prepared.synopsis.domain, self.group_by, self.where)
         level = None if self.level is None else _level_of_each(self.level, len(labels))
-        others = tuple(part for part in self.where if part.partition(":")[0] != self.group_by)
+        others = self._others()
         return {label: self.ask((*others, f"{self.group_by}:{label}"), level) for label in labels}, level
 
 

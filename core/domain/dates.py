@@ -28,12 +28,18 @@ _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _LAST_DAY = date.max.toordinal() - _EPOCH
 _FIRST_DAY = date.min.toordinal() - _EPOCH
+# Moments that every zone can write, whichever way they are rounded.
+_FIRST_MOMENT, _LAST_MOMENT = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 # RFC 3339, section 5.6, with a space for the T as its note allows; without an offset a moment is in the declared zone.
 _DATETIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})?",
     re.ASCII,
 )
+
+
+_FIRST_MICRO, _LAST_MICRO = ((moment - _EPOCH_UTC) // _MICROSECOND for moment in (_FIRST_MOMENT, _LAST_MOMENT))
+_BOUNDS_OF_ALL = "The bounds of a datetime lie between 0001-01-02T00:00:00Z and 9999-12-30T00:00:00Z."
 
 
 def day_of(text: str) -> int | None:
@@ -176,6 +182,8 @@ class Datetime(WholeValues):
     def _require_bounds(self) -> None:
         if self.lower.utcoffset() is None or self.lower.utcoffset() != self.upper.utcoffset():
             raise InvalidDomain("Both bounds of a datetime have the same offset from UTC, such as Z or +01:00.")
+        if self.lower < _FIRST_MOMENT or self.upper > _LAST_MOMENT:
+            raise InvalidDomain(_BOUNDS_OF_ALL)
 
     @property
     def zone(self) -> timezone:
@@ -252,6 +260,8 @@ def _bound(text: Any) -> datetime:
     micro = microsecond_of(text, UTC)
     if micro is None:
         raise InvalidDomain("A bound of a datetime is no moment of the calendar.")
+    if not _FIRST_MICRO <= micro <= _LAST_MICRO:  # another could not be written in its own zone
+        raise InvalidDomain(_BOUNDS_OF_ALL)
     return _moment(micro, _zone(matched[1]))
 
 
@@ -260,7 +270,9 @@ def _date(day: int) -> date:
 
 
 def _moment(micro: int, zone: timezone) -> datetime:
-    return (_EPOCH_UTC + timedelta(microseconds=micro)).astimezone(zone)
+    """The moment in a zone; one beyond all bounds moves to the nearest that can be written."""
+    inside = min(max(micro, _FIRST_MICRO), _LAST_MICRO)
+    return (_EPOCH_UTC + timedelta(microseconds=inside)).astimezone(zone)
 
 
 def _written(moment: datetime) -> str:

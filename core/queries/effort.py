@@ -22,6 +22,7 @@ _BOX, _BOX_AND_CELL = 1e-5, 2e-8  # a box; a listed cell along an axis for each 
 _DISTANCE = 4e-9  # a distance along an axis, and its comparison with the least so far
 _POINT_AND_CLUSTER, _KMEANS_MOST = 3e-6, 6.0  # k-means with its restarts and redraws, which end after bounded work
 _REDRAWN_CELL = 1e-6
+_SLICED, _SLICED_LISTED = 1e-9, 2e-8  # a cell of a grid, or a listed cell, that a slice is chosen from
 _SAMPLED = 2e-6  # a cell of a component in a sweep of eight replicas, with what follows from the samples
 
 
@@ -41,6 +42,11 @@ def effort_of_cells(synopsis: NoisyHistogram, passes: int = 1) -> Effort:
 def effort_of_moments(synopsis: NoisyHistogram) -> Effort:
     """Some passes for each attribute and each pair of attributes."""
     return effort_of_cells(synopsis, 4 + synopsis.grid.dimensions**2)
+
+
+def effort_of_slices(histogram: NoisyHistogram, slices: int) -> float:
+    """Seconds that it takes to make so many slices: for each of them all counts are looked at."""
+    return slices * len(histogram.counts) * (_SLICED if histogram.cells.complete else _SLICED_LISTED)
 
 
 def effort_of_boxes(synopsis: NoisyHistogram, boxes: int) -> Effort:

@@ -137,7 +137,11 @@ def test_a_synopsis_that_is_not_the_published_one_fails_the_verification(sqlite_
     assert sqlite_api.analyst("GET", f"/v1/releases/{second}/count").status_code == 200
 
 
-@pytest.mark.parametrize("change", [{"epsilon": Epsilon.parse("4")}, {"unit": Unit("patient", 3)}])
+@pytest.mark.parametrize(
+    "change",
+    [{"epsilon": Epsilon.parse("4")}, {"unit": Unit("patient", 3)}, {"size_epsilon": Epsilon.parse("0.007")}],
+    ids=str,
+)
 def test_a_synopsis_of_other_terms_than_its_charge_fails_the_verification(
     sqlite_api: Api, change: dict[str, Any]
 ) -> None:
@@ -155,7 +159,7 @@ def test_a_synopsis_of_other_terms_than_its_charge_fails_the_verification(
     assert tampered(sqlite_api, change, detail=detail, hash=forged.hash, seq=publish.seq) == 1
     verification = verify_all(service)
     assert (verification.first_bad, publish.release) == (publish.seq, release)
-    assert "another release, dataset, epsilon, domain or unit" in str(verification.reason)
+    assert "another release, dataset, epsilon, domain, unit or noise" in str(verification.reason)
 
 
 # --- the chain is walked at start

@@ -340,3 +340,27 @@ def test_a_kind_says_whether_json_has_its_values_as_texts(fields: dict[str, Any]
     assert isinstance(attribute.declaration()["lower"], str) is attribute.is_text
     assert isinstance(attribute.shown(attribute.start), str) is attribute.is_text
     assert isinstance(attribute.written(attribute.edge_values(attribute.axis(2))), list) is attribute.is_text
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        ("0001-01-01T00:00:00+10:00", "2026-01-01T00:00:00+10:00"),
+        ("2026-01-01T00:00:00-10:00", "9999-12-31T23:59:59-10:00"),
+        ("2026-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_moments_that_no_answer_could_write_are_no_bounds(lower: str, upper: str) -> None:
+    """In another zone, or rounded up, they would lie outside the calendar."""
+    with pytest.raises(InvalidDomain, match="9999-12-30"):
+        attribute_of(AT | {"lower": lower, "upper": upper})
+
+
+@pytest.mark.parametrize("offset", ["-23:59", "+23:59"])
+def test_the_widest_bounds_of_a_datetime_can_be_answered(offset: str) -> None:
+    """Whichever way an end is rounded."""
+    attribute = ordered(AT | {"lower": f"0001-01-03T00:00:00{offset}", "upper": f"9999-12-29T00:00:00{offset}"})
+    axis = attribute.axis(3)
+    assert attribute.written(attribute.edge_values(axis))[-1] == attribute.shown(attribute.stop, up=True)
+    assert attribute.shown(attribute.start - 1e9, up=False) <= attribute.shown(attribute.start)
+    assert attribute.shown(attribute.stop + 1e9, up=True) >= attribute.shown(attribute.stop)
