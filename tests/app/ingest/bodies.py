@@ -32,9 +32,9 @@ LIMITS = Limits(max_line_bytes=400)
 SIZE = DeclaredSize(500)
 
 
-def order(size: DeclaredSize | EstimatedSize = SIZE, *, domain: Domain = DOMAIN) -> Order:
+def order(size: DeclaredSize | EstimatedSize = SIZE, *, domain: Domain = DOMAIN, unit: Unit = RECORD) -> Order:
     """An order for a small grid."""
-    return Order(attributes=domain.attributes, epsilon=Epsilon.parse("1"), clusters=3, size=size)
+    return Order(attributes=domain.attributes, epsilon=Epsilon.parse("1"), clusters=3, size=size, unit=unit)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,7 +58,7 @@ def count(
     unit: Unit = RECORD,
 ) -> Counted:
     """Count an upload, given as bytes or as chunks. With an estimated size no noise is added to the size."""
-    wanted = order(size, domain=domain)
+    wanted = order(size, domain=domain, unit=unit)
     with read_upload(
         [body] if isinstance(body, bytes) else body,
         media_type=media_type,
@@ -68,7 +68,6 @@ def count(
         out_of_range=out_of_range,
         max_cells=10_000,
         limits=limits,
-        unit=unit,
     ) as rows:
         exact = None if isinstance(size, DeclaredSize) else max(1, len(rows))
         plan = make_plan(wanted, max_cells=10_000, noisy_size=exact)

@@ -93,12 +93,11 @@ def exact(
             [body] if isinstance(body, bytes) else body,
             media_type=media_type,
             gzip=False,
-            order=order(EstimatedSize(), dimensions=domain.dimensions),
+            order=order(EstimatedSize(), domain=domain, unit=unit),
             domain=domain,
             out_of_range=out_of_range,
             max_cells=10_000,
             limits=limits,
-            unit=unit,
         ) as rows,
     ):
         counts = Counts.zero(domain.grid(3))

@@ -102,7 +102,7 @@ def _repeated(chance: random.Random, rows: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("media_type", _PERSON_LINES)
-@cases(200)
+@cases(300)
 @given(data=st.data(), chance=SEEDED, mode=MODES, most=st.integers(1, 4), block_bytes=st.integers(10, 400))
 def test_one_person_more_moves_the_histogram_by_at_most_c(
     media_type: MediaType, data: st.DataObject, chance: random.Random, mode: OutOfRange, most: int, block_bytes: int

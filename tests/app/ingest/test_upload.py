@@ -240,12 +240,11 @@ def test_the_size_of_an_upload_of_people_is_the_number_of_rows_that_were_kept(
         [PEOPLE],
         media_type=MediaType.CSV,
         gzip=False,
-        order=order(size),
+        order=order(size, unit=Unit("person", 2)),
         domain=DOMAIN,
         out_of_range=OutOfRange.CLIP,
         max_cells=10_000,
         limits=LIMITS,
-        unit=Unit("person", 2),
     ) as rows:
         assert len(rows) == 6
 
