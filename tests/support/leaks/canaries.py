@@ -118,7 +118,7 @@ UNFIT: dict[str, tuple[bytes, dict[str, str]]] = {
     "Parquet with a damaged footer": (parquet(9)[:-40] + b"\xff" * 32 + parquet(9)[-8:], PARQUET),
     "CSV said to be Parquet": (csv(9), PARQUET),
     "Parquet without the columns": (_parquet(_table(9).drop(["age"])), PARQUET),
-    "Parquet with text for numbers": (_parquet(pa.table({"age": [TEXT], "income": [TEXT]})), PARQUET),
+    "Parquet with lists for numbers": (_parquet(pa.table({"age": [[TEXT]], "income": [[TEXT]]})), PARQUET),
     "Arrow cut short": (arrow(2000)[:-500], ARROW),
     "Arrow without the columns": (arrow(9).replace(b"income", b"incom_"), ARROW),
     "CSV said to be Arrow": (csv(9), ARROW),
