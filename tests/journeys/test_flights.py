@@ -178,4 +178,6 @@ def test_a_plane_that_flies_often_is_protected_as_one(journey: Journey, live: Li
     kept = int(journey.rows.groupby("tailnum").size().clip(upper=2).sum())
     assert published.ingest is not None
     assert published.ingest.rows_over_limit == ROWS - kept
-    assert round(journey.analyst.count(order.id).count) == kept
+    interval = journey.analyst.count(order.id, level=0.999999).interval
+    assert interval.low <= kept <= interval.high
+    assert interval.high - interval.low < 100
