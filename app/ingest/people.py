@@ -39,8 +39,9 @@ from core.records import Records
 ROWS_AT_ONCE = 2**16
 BATCHES_AT_ONCE = 2**10
 
-# Memory for sorting, the rows included, in units of the memory of the rows.
-_SORTING_FACTOR = 3
+# Memory for sorting and merging, the rows included, in units of the memory of the rows. With 6, ten million rows of a
+# million persons take 52 MiB more than the same rows as records, under the default of 64 MiB; with 3, 74 MiB.
+_SORTING_FACTOR = 6
 
 
 class PersonBuffer:
