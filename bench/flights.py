@@ -102,7 +102,7 @@ def flights() -> dict[str, Column]:
 
 def _whole(attribute: WholeValues, values: pa.Array | pa.ChunkedArray) -> Column:
     codes = _floats(pc.cast(values, pa.int32()) if pa.types.is_date(values.type) else values) - attribute.first
-    return Column(attribute, Number(attribute.name, 0, attribute.values), values, codes)  # type: ignore[attr-defined]
+    return Column(attribute, Number(attribute.name, 0, attribute.values), values, codes)
 
 
 def _floats(values: pa.Array | pa.ChunkedArray) -> Floats:

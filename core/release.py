@@ -8,16 +8,16 @@ are counted; for rows c = 1. The proof, with the function that each step names:
    have at most c records of each, chosen by that person's rows alone; `require_bounded` refuses rows that promise it
    for another unit. Each record raises one cell by one (`core.histogram.Counts.add`). So neighbours have counts that
    differ by at most c in all, added up over the cells, and sizes that differ by at most c.
-2. `noisy_size` adds discrete Laplace noise at the rate order.size_epsilon / c (`core.plan.Order.size_law`) to a number
-   of sensitivity c: size_epsilon-DP (`core.mechanisms.discrete_laplace`, "Privacy loss"). A declared size is a
+2. `noisy_size` adds discrete Laplace noise at the rate order.size_epsilon / c (`core.charged.Charged.size_law`) to a
+   number of sensitivity c: size_epsilon-DP (`core.mechanisms.discrete_laplace`, "Privacy loss"). A declared size is a
    statement of the curator: the rows do not enter.
 3. The plan is a function of public numbers and of that noisy size (`core.plan.make_plan` takes no records).
-4. For a given plan, `release` noises every cell at the rate order.histogram_epsilon / c (`core.plan.Order.law`):
+4. For a given plan, `release` noises every cell at the rate order.histogram_epsilon / c (`core.charged.Charged.law`):
    histogram_epsilon-DP, by the same privacy loss. Where the plan has a threshold, cells below it are left out of that
    noisy histogram, which is post-processing; the module `core.mechanisms.survivors` draws what remains without drawing
    the rest, with exactly that law.
 5. Sequential composition, with a second step that depends on the output of the first, adds the two:
-   size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.plan.Order`).
+   size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.charged.Charged`).
 6. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
    begins (`app.releases.uploading.upload`: a ledger entry of kind `draw`, committed). After that the charge is neither
    given back nor used for a second call, so a draw that a crash left on a disk is paid for as well.

@@ -6,6 +6,7 @@ possible (`core.domain.axis.RunAxis`), so no value lies on an edge and nothing r
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from math import ceil
 from typing import Any, ClassVar
 
@@ -43,18 +44,18 @@ class WholeValues(Ordered):
         """Refuse bounds that are no values of this kind."""
 
     @property
+    @abstractmethod
     def first(self) -> int:
         """The least value, in steps."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def last(self) -> int:
         """The greatest value, in steps."""
-        raise NotImplementedError
 
+    @abstractmethod
     def within(self, first: int, last: int) -> WholeValues:
         """The same attribute with other bounds, in steps, and no missing values."""
-        raise NotImplementedError
 
     @property
     def values(self) -> int:
@@ -87,9 +88,8 @@ class WholeValues(Ordered):
 
     def edges(self, axis: Axis) -> Floats:
         """The edges of its runs."""
-        assert isinstance(axis, RunAxis)  # noqa: S101 - for the type checker
-        starts = np.array([self.first + start for start in axis.starts], dtype=np.float64)
-        return (starts + self.edge_offset) / self.steps_per_unit
+        edges: Floats = (self.first + starts_of(axis) + self.edge_offset) / self.steps_per_unit
+        return edges
 
     def reach(self, axis: Axis) -> float:
         """From the first or the last value of the longest run to its centre: nothing for runs of a single value."""

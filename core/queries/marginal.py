@@ -132,11 +132,6 @@ class Marginal:
         return np.append(edges[: -1 : self.grouping.sizes[x]], edges[-1])
 
 
-def edges_of(attribute: Ordered, cells_per_axis: int) -> Floats:
-    """m + 1 edges from the lower to the upper bound, both exact."""
-    return attribute.edges(attribute.axis(cells_per_axis))
-
-
 def marginal(
     synopsis: NoisyHistogram, names: tuple[str, ...], *, level: float, counts: CountsKind, cells: int | None = None
 ) -> Marginal:

@@ -20,6 +20,7 @@ from core.domain.domain import Domain
 from core.domain.integer import MAX_INTEGER, Integer
 from core.domain.kinds import KINDS, attribute_of
 from core.domain.number import Number
+from core.domain.whole import WholeValues
 from core.errors import InvalidDomain, InvalidOrder, InvalidQuery
 
 AGE = {"name": "age", "kind": "integer", "lower": 0, "upper": 110}
@@ -254,6 +255,17 @@ def test_a_range_holds_the_cells_that_its_kind_says(
     low, high = attribute.in_cell_units(np.array(attribute.ends(lower, upper)), attribute.axis(cells)).tolist()
     assert list(range(round(low), round(high))) == held
     assert (low, high) == (held[0], held[-1] + 1)
+
+
+@pytest.mark.parametrize("fields", [AGE, ARRIVED], ids=lambda fields: fields["name"])
+def test_a_range_of_a_single_value_is_the_cell_of_that_value(fields: dict[str, Any]) -> None:
+    """For every value: both ends are in the range, wherever on the axis they lie."""
+    attribute = ordered(fields)
+    assert isinstance(attribute, WholeValues)
+    numbers = np.arange(attribute.values)
+    ends = np.array([attribute.ends(value, value) for value in (attribute.first + numbers).tolist()])
+    units = attribute.in_cell_units(ends, attribute.axis(attribute.values))
+    assert units.tolist() == np.stack([numbers, numbers + 1], axis=1).tolist()
 
 
 def test_a_cut_run_counts_by_its_values() -> None:
