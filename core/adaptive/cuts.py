@@ -25,14 +25,14 @@ COARSE_CONSTANT, LEAF_CONSTANT = 160, 5  # c
 LEAST_SIGNAL = 100  # N epsilon / K below this: the grid of the paper serves instead
 MOST_BASE_CELLS = 64  # of one combination of categories
 MAX_ORDERED = 3  # attributes that cells are halved along
-_MOST_HALVINGS = 62
+MOST_HALVINGS = 62  # of a cell in one layer
 
 
 def halvings(counts: Wholes, *, rate: Fraction, constant: int, ordered: int) -> Wholes:
     """h for each noisy count, at most 62. `ordered` is d; cells without an ordered attribute are not halved."""
     if not ordered:
         return np.zeros(len(counts), dtype=np.int64)
-    most = np.array([_most_rows(h, rate, constant, ordered) for h in range(_MOST_HALVINGS)], dtype=np.int64)
+    most = np.array([_most_rows(h, rate, constant, ordered) for h in range(MOST_HALVINGS)], dtype=np.int64)
     return np.searchsorted(most, counts, side="left").astype(np.int64)
 
 
