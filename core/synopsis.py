@@ -52,6 +52,8 @@ class Synopsis(Charged, NoisyHistogram):
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
         if self.size_epsilon >= self.epsilon:
             raise InvalidSynopsis("The size of a synopsis was bought with a part of its epsilon, not with all of it.")
+        if isinstance(self.cells, AdaptiveCells) and self.rule is not Rule.ADAPTIVE:
+            raise InvalidSynopsis("Layers of cells come from the adaptive rule alone.")
 
     @property
     def digest(self) -> str:
