@@ -16,7 +16,6 @@ import numpy as np
 
 from core.adaptive.border import Border, Item, cross
 from core.adaptive.cells import AdaptiveCells
-from core.adaptive.fusion import Fusion
 from core.adaptive.radius import radii
 from core.adaptive.tables import CoarseTable, LeafTable
 from core.arrays import Floats, Wholes
