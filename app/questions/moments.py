@@ -27,7 +27,7 @@ def moments(level: Level = 0.95) -> Question:
                     name=each.name,
                     mean=value_estimate_reply(ordered[each.name], each.mean),
                     variance=estimate_reply(each.variance),
-                    discretisation=wire.Shift(mean=each.discretisation, sd=each.discretisation),
+                    discretisation=wire.Shift(mean=each.discretisation, sd=each.sd_discretisation),
                 )
                 for each in computed.attributes
             ),

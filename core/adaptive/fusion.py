@@ -65,6 +65,16 @@ class Fusion:
         each: Floats = (self.leaf_variance[base] * (1.0 - 1.0 / n) + coarse / n**2)[layers.leaf_coarse]
         return each
 
+    @cached_property
+    def largest_scales(self) -> Floats:
+        """For each base cell the largest scale that a draw of noise of any layer has in a sum over leaves below it."""
+        layers, laws = self.layers, self.layers.laws
+        base = self.t * self.base_weight / laws.base.rate
+        coarse = np.maximum.reduceat(self.u * self.coarse_weight, layers.coarse.first[:-1]) / laws.coarse.rate
+        leaf = np.where(layers.coarse.sizes > 1, 1.0 / laws.leaf_cut.rate, 1.0 / laws.leaf_uncut.rate)
+        scale: Floats = np.maximum(np.maximum(base, coarse), leaf)
+        return scale
+
     def variance(self, weights: Floats) -> float:
         """The variance of the weighted sum of all leaves."""
         return self.covariance(weights, weights)

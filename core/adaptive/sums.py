@@ -16,7 +16,6 @@ import numpy as np
 
 from core.adaptive.border import Border, Item, cross
 from core.adaptive.cells import AdaptiveCells
-from core.adaptive.fusion import Fusion
 from core.adaptive.radius import radii
 from core.adaptive.tables import CoarseTable, LeafTable
 from core.arrays import Floats, Wholes
@@ -47,7 +46,7 @@ class LayerSums:
         layers = self._fusion.layers
         self._axes = [_AxisSteps(axis.widths()) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
-        self._planning_scale = _planning_scale(self._fusion)
+        self._planning_scale = self._fusion.largest_scales
 
     def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
         """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha."""
@@ -211,13 +210,3 @@ def _chosen(edges: Edges, x: int) -> _Lists:
     places, count = low.ravel()[run] + offsets, runs.sum(axis=1)
     none = np.zeros(len(places), dtype=np.int64)
     return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, none, none, none)
-
-
-def _planning_scale(fusion: Fusion) -> Floats:
-    """For each base cell the largest scale that a draw of noise of any layer has in a sum over leaves below it."""
-    layers, laws = fusion.layers, fusion.layers.laws
-    base = fusion.t * fusion.base_weight / laws.base.rate
-    coarse = np.maximum.reduceat(fusion.u * fusion.coarse_weight, layers.coarse.first[:-1]) / laws.coarse.rate
-    leaf = np.where(layers.coarse.sizes > 1, 1.0 / laws.leaf_cut.rate, 1.0 / laws.leaf_uncut.rate)
-    scale: Floats = np.maximum(np.maximum(base, coarse), leaf)
-    return scale

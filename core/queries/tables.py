@@ -117,11 +117,17 @@ def _by_cells(counts: NDArray[np.int64], edges: Edges) -> Floats:
     return sums
 
 
-RangeTable = SummedArea | ListedCells | LayerSums
+GridTable = SummedArea | ListedCells
+RangeTable = GridTable | LayerSums
 
 
 def range_table(synopsis: NoisyHistogram) -> RangeTable:
     """What range counts are read from: every cell, those above a threshold, or the layers of an adaptive release."""
     if isinstance(synopsis.cells, AdaptiveCells):
         return LayerSums(synopsis)
+    return grid_table(synopsis)
+
+
+def grid_table(synopsis: NoisyHistogram) -> GridTable:
+    """The same for releases of a grid."""
     return SummedArea(synopsis) if synopsis.cells.complete else ListedCells(synopsis)
