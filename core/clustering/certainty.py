@@ -40,8 +40,9 @@ from scipy.special import ndtri
 
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
+from core.clustering.blocks import block_means, block_numbers
 from core.clustering.kmeans import lloyd, nearest
-from core.clustering.methods import Placed, block_means, block_numbers, labels_of, weights_of
+from core.clustering.methods import Placed, labels_of, weights_of
 from core.clustering.posterior import Draws
 from core.domain.domain import Domain
 from core.intervals.listed import ListedCells
