@@ -15,7 +15,8 @@ are counted; for rows c = 1. The proof, with the function that each step names:
 4. For a given plan, `release` noises every cell at the rate order.histogram_epsilon / c (`core.charged.Charged.law`):
    histogram_epsilon-DP, by the same privacy loss. Where the plan has a threshold, cells below it are left out of that
    noisy histogram, which is post-processing; the module `core.mechanisms.survivors` draws what remains without drawing
-   the rest, with exactly that law.
+   the rest, with exactly that law. Where the plan is layered, `core.adaptive.release.draw_layers` counts the rows
+   three times, and its own proof says that this is histogram_epsilon-DP as well.
 5. Sequential composition, with a second step that depends on the output of the first, adds the two:
    size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.charged.Charged`).
 6. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
@@ -27,6 +28,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.release import Counter, draw_layers
 from core.cells import Cells, DenseCells, ThresholdedCells
 from core.domain.domain import Domain
 from core.errors import InvalidOrder, InvalidRecords
@@ -56,6 +59,9 @@ class Rows(Protocol):
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
         """Exact records per cell of the planned grid."""
 
+    def count_into(self, counter: Counter) -> None:
+        """Pass every record to `counter`; for layered plans, which count rows more than once."""
+
 
 def draw(
     rows: Rows,
@@ -72,10 +78,11 @@ def draw(
     require_bounded(rows, order)
     size = None if isinstance(order.size, DeclaredSize) else noisy_size(len(rows), order, noise)
     plan = make_plan(order, max_cells=max_cells, noisy_size=size)
-    counts = rows.count_on(plan)
-    return release(
-        counts, plan, noise, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id
-    )
+    if plan.is_layered:
+        cells: Cells = AdaptiveCells.of(draw_layers(rows, plan, noise, max_cells=max_cells))
+    else:
+        cells = noised(rows.count_on(plan), plan, noise)
+    return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)
 
 
 def require_bounded(rows: Rows, order: Order) -> None:
@@ -105,14 +112,19 @@ def release(
 
     Nothing is left out, unless the plan has a threshold: then every cell below it.
     """
-    if counts.grid != plan.grid:
-        raise InvalidRecords("The counts were taken on another grid than the planned one.")
+    cells = noised(counts, plan, noise)
+    return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)
+
+
+def _synopsis(
+    cells: Cells, plan: Plan, *, domain: Domain, out_of_range: OutOfRange, dataset: str, release_id: str
+) -> Synopsis:
     order = plan.order
     return Synopsis(
         dataset=dataset,
         release=release_id,
         domain=domain,
-        cells=_noised(counts, plan, noise),
+        cells=cells,
         epsilon=order.epsilon,
         size_epsilon=order.size_epsilon,
         clusters=order.clusters,
@@ -124,8 +136,10 @@ def release(
     )
 
 
-def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> Cells:
+def noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> Cells:
     """Noisy counts of every cell, or of those that reach the threshold of the plan."""
+    if counts.grid != plan.grid:
+        raise InvalidRecords("The counts were taken on another grid than the planned one.")
     grid, law = plan.grid, plan.order.law
     match counts, plan.threshold:
         case Counts(), None:

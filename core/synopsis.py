@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
 
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.shares import LayerLaws
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.cells import Cells, cells_from_bytes
@@ -20,7 +22,7 @@ from core.records import OutOfRange
 from core.unit import RECORD, Unit
 
 _MAGIC = b"rugnik synopsis %d\n"
-_FORMATS = (1, 2)
+_FORMATS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,8 +30,8 @@ class Synopsis(Charged, NoisyHistogram):
     """What stage 1 leaves behind and stage 2 sees: public numbers and noisy counts, nothing else.
 
     `cells` are the noisy counts on their grid: `DenseCells` for every cell, `ThresholdedCells` for those that reach a
-    threshold. `size` is the N that the grid was planned for, a statement of the curator (`size_declared`) or a noisy
-    count bought with `size_epsilon`.
+    threshold, `AdaptiveCells` for the cells of the adaptive rule. `size` is the N that the grid was planned for, a
+    statement of the curator (`size_declared`) or a noisy count bought with `size_epsilon`.
     """
 
     dataset: str
@@ -61,13 +63,16 @@ class Synopsis(Charged, NoisyHistogram):
 
         With a threshold the numbers of the listed cells stand before their counts, in the same way. Format 1, that of
         version 0.1, serves whatever it can say: numbers alone, equally many cells on every axis, one record for a unit.
-        Format 2 serves everything else. It has the kinds of attributes, the cells of each axis and the unit.
+        Format 2 has the kinds of attributes, the cells of each axis and the unit. Format 3 is format 2 with `layers`:
+        the counts are those of the base, of the coarse cells that were counted, and of the leaves (`core.adaptive`).
         """
         magic, header = _MAGIC % self._format, canonical_json(self._header())
         return magic + header + b"\n" + self.cells.to_bytes()
 
     @property
     def _format(self) -> int:
+        if isinstance(self.cells, AdaptiveCells):
+            return 3
         plain = all(isinstance(written, list) for written in self.domain.to_json())
         return 1 if plain and self.grid.cells_per_axis and not self.unit.is_person else 2
 
@@ -113,19 +118,28 @@ class Synopsis(Charged, NoisyHistogram):
             else _typed(written["cells_per_axis"], int)
         )
         threshold = _typed(header["threshold"], int) if "threshold" in header else None
+        epsilon, size_epsilon = (Epsilon.parse(header[key]) for key in ("epsilon", "size_epsilon"))
+        unit = Unit.from_json(header.get("unit"))
+        cells: Cells
+        if "layers" in header:
+            cells = AdaptiveCells.from_bytes(
+                grid, LayerLaws.of(epsilon - size_epsilon, unit), integers, header["layers"]
+            )
+        else:
+            cells = cells_from_bytes(grid, integers, threshold)
         return cls(
             dataset=_typed(header["dataset"], str),
             release=_typed(header["release"], str),
             domain=domain,
-            cells=cells_from_bytes(grid, integers, threshold),
-            epsilon=Epsilon.parse(header["epsilon"]),
-            size_epsilon=Epsilon.parse(header["size_epsilon"]),
+            cells=cells,
+            epsilon=epsilon,
+            size_epsilon=size_epsilon,
             clusters=_typed(header["clusters"], int),
             rule=Rule(header["rule"]),
             out_of_range=OutOfRange(header["out_of_range"]),
             size=_typed(header["size"], int),
             size_declared=_typed(header["size_declared"], bool),
-            unit=Unit.from_json(header.get("unit")),
+            unit=unit,
         )
 
 

@@ -46,7 +46,7 @@ class Terms(TypedDict, total=False):
     declared       the number of rows, if that is public anyway: a statement of yours, never read off a file
     estimate       the share of epsilon that buys a noisy number of rows instead, such as "0.05"
     guess          about how many rows there are, for the plan's predictions alone; an order leaves it out
-    rule           "rugnik" or "eugkm"
+    rule           "rugnik", "eugkm" or "adaptive"
     out_of_range   "clip" or "drop"
     """
 

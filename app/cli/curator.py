@@ -28,7 +28,9 @@ Estimate = Annotated[
     str | None,
     typer.Option(help="The share of epsilon for a noisy number of rows.", show_default="0.05"),
 ]
-Rule = Annotated[str | None, typer.Option(help="How the grid is chosen: rugnik or eugkm.", show_default="rugnik")]
+Rule = Annotated[
+    str | None, typer.Option(help="How the grid is chosen: rugnik, eugkm or adaptive.", show_default="rugnik")
+]
 OutOfRange = Annotated[str | None, typer.Option(help="Rows out of bounds: clip or drop.", show_default="clip")]
 Use = Annotated[list[str] | None, typer.Option(help="Use this attribute only; repeat for more.", show_default="all")]
 FileArgument = Annotated[Path, typer.Argument(help="CSV, NDJSON, Parquet or Arrow, also .gz.", show_default=False)]

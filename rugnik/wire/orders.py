@@ -43,9 +43,9 @@ class TermsBody(Body):
     attributes: Annotated[list[str], Limits(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
     clusters: Whole
     size: DeclaredBody | EstimateBody = EstimateBody()
-    rule: Annotated[str, one_of("rugnik", "eugkm"), Doc("How the number of cells follows from the public numbers.")] = (
-        "rugnik"
-    )
+    rule: Annotated[
+        str, one_of("rugnik", "eugkm", "adaptive"), Doc("How the number of cells follows from the public numbers.")
+    ] = "rugnik"
     out_of_range: Annotated[
         str, one_of("clip", "drop"), Doc("What becomes of a row with a value outside the public bounds.")
     ] = "clip"
