@@ -1,47 +1,66 @@
-"""The layers that the adaptive rule is expected to release, for a picture of where the rows lie. Public numbers alone.
+"""The layers that an adaptive release is expected to have, for a picture of where the rows lie. Public numbers alone.
 
-The rule cuts cells by their noisy counts. Here each count is taken to be its expectation if the rows fill a share of
-the space evenly. Base cells of the empty rest are cut by noise alone: the number of their leaves is an average over it.
+Cells are cut by their noisy counts (`core.adaptive.layers`). Here the counts of planning layers are taken to be those
+of rows that fill a share of the space evenly. Numbers of leaves are averages over the noise of the counts that they
+follow from. Base cells of the empty rest are cut by noise alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, log, prod
+from math import prod
 
-from core.plan import Order
+import numpy as np
+
+from core.adaptive.cuts import COARSE_CONSTANT, LEAF_CONSTANT, halvings
+from core.adaptive.fusion import taper
+from core.adaptive.shares import LayerLaws
+from core.arrays import Floats
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.plan import Plan
 from core.predictions import Layer, Picture
 
-BASE_SHARE, COARSE_SHARE, COARSE_CONSTANT, LEAF_CONSTANT, LEAST_SIGNAL = 0.1, 0.2, 160, 5, 100
-MOST_BASE_CELLS, MAX_ORDERED = 64, 3
-_TAPER_FROM, _TAPER_OVER = 10, 30  # of the fused estimate: a planning count weighs clip((y e - 10) / 30, 0, 1)
-_QUANTILES = 200
+_QUANTILES = 100  # of the noise, that numbers of leaves are averaged over
+_STEPS = 8  # along each axis, to average over the part of a base cell that is in the box
+_MOSTLY_CUT = 1.5  # parts of a base cell, in the mean
+_MOST_ROWS = 2.0**62
 
 
-def adaptive_picture(order: Order, *, size: int, cells_per_axis: int, occupied: float) -> Picture:
-    """What an order by the adaptive rule is expected to give; `cells_per_axis` is the m of the paper's rule."""
-    shape, rate = order.shape, order.law.rate
-    d, combinations, caps = len(shape.caps), shape.categories, shape.caps
-    base = tuple(float(m) for m in shape.ordered_cells(_base(cells_per_axis, order.clusters, d)))
-    rows = size / (combinations * occupied * prod(base))  # of an occupied base cell
-    rest = (1 - BASE_SHARE) * rate
-    coarse_parts = _parts(rows, rate=rest, constant=COARSE_CONSTANT, d=d)
-    coarse = divided(base, caps, coarse_parts)
-    left = rest - COARSE_SHARE * rate if coarse_parts > 1 else rest
-    per_coarse = size / (combinations * occupied * prod(coarse))
-    leaves = divided(coarse, caps, _parts(per_coarse, rate=left, constant=LEAF_CONSTANT, d=d))
-    planning = [_planning(base, rows, BASE_SHARE * rate)]
-    if coarse_parts > 1:
-        planning.insert(0, _planning(coarse, per_coarse, COARSE_SHARE * rate))
+def adaptive_picture(plan: Plan, occupied: float, *, max_cells: int) -> Picture:
+    """What a layered plan is expected to give if the rows fill this share of the space evenly."""
+    order, caps = plan.order, plan.order.shape.caps
+    combinations, laws = order.shape.categories, LayerLaws.of(order.histogram_epsilon, order.unit)
+    base = tuple(float(m) for m in plan.ordered_cells)
+    rows = plan.size / (combinations * occupied * prod(base))  # of a base cell that lies in the box
+    cuttable = _cuttable(base, caps)
+    in_part = rows * _covered(base, occupied)
+    cuts = _parts(in_part, laws.leaf_uncut, COARSE_CONSTANT, cuttable)
+    coarse_parts = float(cuts.mean())
+    is_cut = coarse_parts > _MOSTLY_CUT
+    coarse = divided(base, caps, coarse_parts) if is_cut else base
+    newest, leaf = (laws.coarse, laws.leaf_cut) if is_cut else (laws.base, laws.leaf_uncut)
+    counts = (rows / cuts if is_cut else in_part)[:, None] + _noise(newest)
+    fine = _parts(counts, leaf, LEAF_CONSTANT, _cuttable(coarse, caps)).mean(axis=1)
+    leaf_parts = float((cuts * fine).mean()) / coarse_parts if is_cut else float(fine.mean())
+    per_coarse = plan.size / (combinations * occupied * prod(coarse))
+    emptied = _parts(_noise(laws.base), laws.leaf_uncut, LEAF_CONSTANT, cuttable).mean()
+    empty = (1 - occupied) * prod(base) * float(emptied)
+    leaves = divided(coarse, caps, leaf_parts)
+    while leaf_parts > 1 and combinations * (occupied * prod(leaves) + empty) > max_cells:
+        leaf_parts /= 2  # halvings are skipped
+        leaves = divided(coarse, caps, leaf_parts)
+    planning = [_planning(base, rows, laws.base)]
+    if is_cut:
+        planning.insert(0, _planning(coarse, per_coarse, laws.coarse))
     return Picture(
-        size=size,
+        size=plan.size,
         occupied=occupied,
         categories=combinations,
-        leaves=Layer(cells=leaves, rate=left),
+        leaves=Layer(cells=leaves, rate=leaf.rate),
         whole=tuple(cap is not None and m >= cap for m, cap in zip(leaves, caps, strict=True)),
         planning=tuple(planning),
-        empty_cells=(1 - occupied) * prod(base) * _empty_leaves(rate, d),
-        empty_rate=rest,
+        empty_cells=empty,
+        empty_rate=laws.leaf_uncut.rate,
     )
 
 
@@ -59,25 +78,40 @@ def divided(cells: Sequence[float], caps: Sequence[int | None], parts: float) ->
     return tuple(result)
 
 
-def _base(m: int, clusters: int, d: int) -> int:
-    """Base cells per axis: at most 64 in all, at least enough for the clusters."""
-    most = floor(float(MOST_BASE_CELLS ** (1 / d)) + 1e-9)
-    return max(min(m, most), ceil(float(clusters ** (1 / d)) - 1e-9))
+def _cuttable(cells: Sequence[float], caps: Sequence[int | None]) -> int:
+    """Along how many axes cells of these numbers can be cut."""
+    return sum(cap is None or cap > m for m, cap in zip(cells, caps, strict=True))
 
 
-def _parts(rows: float, *, rate: float, constant: float, d: int) -> float:
-    """How many parts a cell with this noisy count is cut into."""
-    return float(max(1, ceil((rate * max(rows, 0.0) / constant) ** (2 / (2 + d)))) ** d)
+def _covered(base: Sequence[float], occupied: float) -> Floats:
+    """Shares of base cells that lie in a box of this share of the space at a random place, weighted by volume.
+
+    Along an axis on which the box is L >= 1 cells long, the share 1 / L of it lies in the two cells at its ends, which
+    are covered evenly from 0 to 1; weighted by volume, the root of an even number. For L < 1 likewise, up to L.
+    """
+    covered = np.ones(1)
+    for m in base:
+        length = m * occupied ** (1 / len(base))
+        levels = (np.arange(_STEPS) + 0.5) / _STEPS
+        ends = min(1 / length, length) if occupied < 1 else 0.0
+        along = min(1.0, length) * np.where(levels < ends, np.sqrt(levels / (ends or 1.0)), 1.0)
+        covered = np.outer(covered, along).ravel()
+    return covered
 
 
-def _planning(cells: tuple[float, ...], rows: float, rate: float) -> Layer:
-    weight = min(1.0, max(0.0, (rows * rate - _TAPER_FROM) / _TAPER_OVER))
-    return Layer(cells=cells, rate=rate, weight=weight)
+def _parts(counts: Floats, law: DiscreteLaplace, constant: int, ordered: int) -> Floats:
+    """The number of parts of cells with these noisy counts, if the parts have noise of this law."""
+    whole = np.clip(np.rint(counts), 0, _MOST_ROWS).astype(np.int64)
+    numbers = halvings(whole.ravel(), rate=law.exact_rate, constant=constant, ordered=ordered)
+    return np.exp2(numbers).reshape(counts.shape)
 
 
-def _empty_leaves(rate: float, d: int) -> float:
-    """The expected number of leaves of an empty base cell: half of its noisy counts are positive and exponential."""
-    levels = ((place + 0.5) / _QUANTILES for place in range(_QUANTILES))
-    counts = (-log(level) / (BASE_SHARE * rate) for level in levels)
-    parts = [_parts(count, rate=(1 - BASE_SHARE) * rate, constant=LEAF_CONSTANT, d=d) for count in counts]
-    return (1 + sum(parts) / _QUANTILES) / 2
+def _noise(law: DiscreteLaplace) -> Floats:
+    """Quantiles of Laplace noise of the rate of a law."""
+    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES - 0.5
+    return np.asarray(-np.sign(levels) * np.log1p(-2 * np.abs(levels)) / law.rate)
+
+
+def _planning(cells: tuple[float, ...], rows: float, law: DiscreteLaplace) -> Layer:
+    """A planning layer whose cells have so many rows each."""
+    return Layer(cells=cells, rate=law.rate, weight=float(taper(np.array([rows]), law.rate)[0]))

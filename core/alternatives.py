@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, prod, sqrt
 
-from core.adaptive_picture import LEAST_SIGNAL, MAX_ORDERED, adaptive_picture
-from core.budget import NANO
-from core.errors import TooManyCells
-from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.adaptive.cuts import LEAST_SIGNAL, MAX_ORDERED
+from core.adaptive_picture import adaptive_picture
+from core.errors import InvalidOrder, TooManyCells
 from core.plan import DeclaredSize, EstimatedSize, Order, Plan, Rule, make_plan
-from core.predictions import CountError, Layer, Picture
+from core.predictions import CountError, Layer, Picture, variance_of
 
-ADAPTIVE = "adaptive"
 COMPARED_SHARES = (0.01, 0.1)  # of the occupied part, that counts are predicted for
 OCCUPIED = (1.0, 1 / 16)  # the pictures: the share of the space that the rows fill
 _MARGIN = 0.95  # another rule than the default is recommended if its error is below this part of the default's
@@ -111,7 +109,7 @@ def _uniform(plan: Plan, occupied: float) -> Prediction:
     if plan.threshold is not None:
         counts = None
     elif m:
-        counts = tuple(picture.count_error(share, _variance) for share in COMPARED_SHARES)
+        counts = tuple(picture.count_error(share, variance_of) for share in COMPARED_SHARES)
     else:  # ranges choose categories: whole cells
         noises = [sqrt(max(1.0, share * combinations) * law.variance) for share in COMPARED_SHARES]
         pairs = zip(COMPARED_SHARES, noises, strict=True)
@@ -137,35 +135,32 @@ def _whole(cells: Sequence[float], caps: Sequence[int | None]) -> tuple[bool, ..
     return tuple(cap is not None and m >= cap for m, cap in zip(cells, caps, strict=True))
 
 
-def _variance(rate: float) -> float:
-    return DiscreteLaplace(nano=max(1, round(rate * NANO))).variance
-
-
 def _adaptive(order: Order, max_cells: int) -> Alternative:
-    d = len(order.shape.caps)
-    if not 1 <= d <= MAX_ORDERED:
-        return Alternative(
-            rule=ADAPTIVE, note=f"It is offered for 1 to {MAX_ORDERED} ordered attributes; this order has {d}."
-        )
+    rule, ordered = Rule.ADAPTIVE, len(order.shape.caps)
+    if not 1 <= ordered <= MAX_ORDERED:
+        note = f"It takes 1 to {MAX_ORDERED} attributes that are no categories; this order has {ordered}."
+        return Alternative(rule=rule.value, note=note)
     try:
-        plan = _plan(order, Rule.RUGNIK, max_cells)
-    except TooManyCells as error:
-        return Alternative(rule=ADAPTIVE, note=str(error))
-    if plan.size * order.law.rate / order.clusters < LEAST_SIGNAL:
+        plan = _plan(order, rule, max_cells)
+    except (TooManyCells, InvalidOrder) as error:  # the latter where the epsilon is too small to be shared
+        return Alternative(rule=rule.value, note=str(error))
+    if plan.is_layered:
         return Alternative(
-            rule=ADAPTIVE,
-            predictions=tuple(_uniform(plan, occupied) for occupied in OCCUPIED),
-            note=f"Size x epsilon / clusters is below {LEAST_SIGNAL}: the grid of the rule rugnik would be released.",
+            rule=rule.value, predictions=tuple(_layered(plan, occupied, max_cells) for occupied in OCCUPIED)
         )
-    return Alternative(rule=ADAPTIVE, predictions=tuple(_layered(plan, occupied) for occupied in OCCUPIED))
+    return Alternative(
+        rule=rule.value,
+        predictions=tuple(_uniform(plan, occupied) for occupied in OCCUPIED),
+        note=f"Size x epsilon / clusters is below {LEAST_SIGNAL}: the grid of the rule rugnik would be released.",
+    )
 
 
-def _layered(plan: Plan, occupied: float) -> Prediction:
-    picture = adaptive_picture(plan.order, size=plan.size, cells_per_axis=plan.wanted, occupied=occupied)
+def _layered(plan: Plan, occupied: float, max_cells: int) -> Prediction:
+    picture = adaptive_picture(plan, occupied, max_cells=max_cells)
     return Prediction(
         occupied=occupied,
         cells=picture.cells,
-        counts=tuple(picture.count_error(share, _variance) for share in COMPARED_SHARES),
+        counts=tuple(picture.count_error(share, variance_of) for share in COMPARED_SHARES),
         expected_deviation=picture.deviation(plan.order.clusters),
     )
 

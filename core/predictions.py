@@ -36,6 +36,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod, sqrt
 
+from core.budget import NANO
+from core.mechanisms.discrete_laplace import DiscreteLaplace
+
 BORDER_SHARE = sqrt(2) / 40  # c
 
 Variance = Callable[[float], float]  # of noise, from its rate
@@ -139,6 +142,11 @@ class Picture:
 def squares(length: float) -> float:
     """E sum f^2 of the cells that a range of so many cells covers shares f of, at a random place."""
     return length - 1 / 3 if length >= 1 else length**2 - length**3 / 3
+
+
+def variance_of(rate: float) -> float:
+    """The variance of the noise of this rate that a release has."""
+    return DiscreteLaplace(nano=max(1, round(rate * NANO))).variance
 
 
 def laplace(rate: float) -> float:
