@@ -13,7 +13,6 @@ from math import prod
 import numpy as np
 
 from core.adaptive.cuts import COARSE_CONSTANT, LEAF_CONSTANT, halvings
-from core.adaptive.fusion import taper
 from core.adaptive.shares import LayerLaws
 from core.arrays import Floats
 from core.mechanisms.discrete_laplace import DiscreteLaplace
@@ -24,6 +23,7 @@ _QUANTILES = 100  # of the noise, that numbers of leaves are averaged over
 _STEPS = 8  # along each axis, to average over the part of a base cell that is in the box
 _MOSTLY_CUT = 1.5  # parts of a base cell, in the mean
 _MOST_ROWS = 2.0**62
+_TAPER_FROM, _TAPER_OVER = 10.0, 30.0  # as in core.adaptive.fusion; a test compares them
 
 
 def adaptive_picture(plan: Plan, occupied: float, *, max_cells: int) -> Picture:
@@ -114,4 +114,9 @@ def _noise(law: DiscreteLaplace) -> Floats:
 
 def _planning(cells: tuple[float, ...], rows: float, law: DiscreteLaplace) -> Layer:
     """A planning layer whose cells have so many rows each."""
-    return Layer(cells=cells, rate=law.rate, weight=float(taper(np.array([rows]), law.rate)[0]))
+    return Layer(cells=cells, rate=law.rate, weight=planning_weight(rows, law.rate))
+
+
+def planning_weight(rows: float, rate: float) -> float:
+    """What the weight of a planning count of so many rows is multiplied by when layers are fused."""
+    return min(1.0, max(0.0, (rate * rows - _TAPER_FROM) / _TAPER_OVER))

@@ -42,15 +42,15 @@ class Fusion:
         self.leaf_variance = np.where(is_cut, laws.leaf_cut.variance, laws.leaf_uncut.variance)  # of each base cell
         w = self.leaf_variance[layers.coarse_base]
         sums = np.add.reduceat(layers.leaf_counts, layers.leaves.first[:-1]).astype(np.float64)
-        weight = np.where(
-            layers.coarse_counted, taper(layers.coarse_counts, laws.coarse.rate) / laws.coarse.variance, 0.0
+        self.coarse_weight = weight = np.where(
+            layers.coarse_counted, _taper(layers.coarse_counts, laws.coarse.rate) / laws.coarse.variance, 0.0
         )
         self.u = 1.0 / (weight + 1.0 / (leaves * w))
         z = self.u * (weight * layers.coarse_counts + sums / (leaves * w))
         first, base = layers.coarse.first[:-1], layers.coarse_base
         self.total_u = np.add.reduceat(self.u, first)
         above = np.add.reduceat(z, first)
-        base_weight = taper(layers.base_counts, laws.base.rate) / laws.base.variance
+        self.base_weight = base_weight = _taper(layers.base_counts, laws.base.rate) / laws.base.variance
         self.t = 1.0 / (base_weight + 1.0 / self.total_u)
         self.base = self.t * (base_weight * layers.base_counts + above / self.total_u)
         self.coarse = z + self.u / self.total_u[base] * (self.base - above)[base]
@@ -82,6 +82,5 @@ class Fusion:
         return float(within.sum() + between.sum() + (self.t * shared / self.total_u).sum())
 
 
-def taper(counts: Wholes | Floats, rate: float) -> Floats:
-    """What a planning count's weight is multiplied by, from 0 to 1."""
+def _taper(counts: Wholes, rate: float) -> Floats:
     return np.clip((rate * counts - _TAPER_FROM) / _TAPER_OVER, 0.0, 1.0)

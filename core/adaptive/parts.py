@@ -55,8 +55,8 @@ class Cut:
         """(parts, d) twice: the step at which each part begins in its cell, and its width."""
         parents, places = self.parents(), self.places()
         widths, parts = self.widths[parents], self.parts[parents]
-        begin = _starts(places, widths, parts)
-        return begin, _starts(places + 1, widths, parts) - begin
+        begin = starts_of_parts(places, widths, parts)
+        return begin, starts_of_parts(places + 1, widths, parts) - begin
 
     def locate(self, cells: Wholes, steps: list[Wholes]) -> tuple[Wholes, list[Wholes]]:
         """The part of each place, given by its cell and the step in it along each axis; and the step in that part."""
@@ -65,12 +65,12 @@ class Cut:
             parts, widths = self.parts[cells, x], self.widths[cells, x]
             places = along * parts // widths
             numbers = numbers * parts + places
-            inside.append(along - _starts(places, widths, parts))
+            inside.append(along - starts_of_parts(places, widths, parts))
         return self.first[cells] + numbers, inside
 
 
-def _starts(places: Wholes, widths: Wholes, parts: Wholes) -> Wholes:
-    """ceil(j w / n)."""
+def starts_of_parts(places: Wholes, widths: Wholes, parts: Wholes) -> Wholes:
+    """The step at which part j begins: ceil(j w / n)."""
     starts: Wholes = -(-places * widths // parts)
     return starts
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.adaptive.sums import LayerSums
 from core.arrays import Floats
 from core.intervals.levels import alpha_of
 from core.queries.boxes import Asked, Box, resolve
@@ -75,10 +76,13 @@ def _counted(table: RangeTable, asked: Asked, rows: Sequence[int], *, alpha: flo
     synopsis = table.synopsis
     grid = synopsis.grid
     edges = Edges.on(asked, rows, synopsis.domain, grid)
-    edges = edges.nearest(grid) if snap else edges
-    inner, outer = (edges, edges) if snap else (edges.inner(), edges.outer(grid))
-    # One call for all three: numpy's cost is mostly per call.
-    shown, inside, around = table.bounded(Edges.stacked(edges, inner, outer), alpha=alpha).parts(len(rows))
+    if isinstance(table, LayerSums):
+        shown, inside, around = table.bounded(table.nearest(edges) if snap else edges, alpha=alpha)
+    else:
+        edges = edges.nearest(grid) if snap else edges
+        inner, outer = (edges, edges) if snap else (edges.inner(), edges.outer(grid))
+        # One call for all three: numpy's cost is mostly per call.
+        shown, inside, around = table.bounded(Edges.stacked(edges, inner, outer), alpha=alpha).parts(len(rows))
     return [
         shown.count,
         np.minimum(inside.low, shown.count),

@@ -11,6 +11,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.sums import LayerSums
 from core.arrays import Floats
 from core.cells import DenseCells
 from core.errors import InvalidQuery
@@ -115,9 +117,11 @@ def _by_cells(counts: NDArray[np.int64], edges: Edges) -> Floats:
     return sums
 
 
-RangeTable = SummedArea | ListedCells
+RangeTable = SummedArea | ListedCells | LayerSums
 
 
 def range_table(synopsis: NoisyHistogram) -> RangeTable:
-    """What range counts are read from: every cell, or those that a threshold left."""
+    """What range counts are read from: every cell, those above a threshold, or the layers of an adaptive release."""
+    if isinstance(synopsis.cells, AdaptiveCells):
+        return LayerSums(synopsis)
     return SummedArea(synopsis) if synopsis.cells.complete else ListedCells(synopsis)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 import pytest
 
+from core.adaptive.fusion import Fusion, _taper
+from core.adaptive.layers import Layers
+from core.adaptive.leaves import unit_boxes
+from core.adaptive.release import LayerCounts
+from core.adaptive.shares import LayerLaws
+from core.adaptive_picture import planning_weight
 from core.alternatives import COMPARED_SHARES, Alternative, Comparison, Purpose, compare
 from core.budget import Epsilon
 from core.domain.category import Category
 from core.domain.integer import Integer
 from core.forecast import forecast
-from core.plan import DeclaredSize, EstimatedSize, Order, Rule
+from core.histogram import Counts
+from core.plan import DeclaredSize, EstimatedSize, Order, Plan, Rule, make_plan
 from core.predictions import Layer, Picture, laplace, squares
-from tests.core.rows import numbers
+from tests.core.rows import numbers, records_of
 
 MAX_CELLS = 4_000_000
 ORDER = Order(attributes=numbers(2), epsilon=Epsilon.parse("1"), clusters=5, size=DeclaredSize(100_000))
@@ -83,6 +91,52 @@ def test_the_predicted_noise_of_a_count_is_that_of_simulated_noise(rule: str, d:
         assert prediction.counts[place].noise == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.2)
 
 
+def drawn(plan: Plan, rows: np.ndarray, rng: np.random.Generator) -> tuple[Fusion, np.ndarray]:
+    """An adaptive release of rows in the unit cube with public noise, and the exact counts of its leaves."""
+    laws = LayerLaws.of(plan.order.histogram_epsilon, plan.order.unit)
+    records = records_of((rows * 2**32).astype(np.uint32))
+    base = Counts.zero(plan.grid)
+    base.add(records)
+    layers = Layers(plan.grid, laws, base.cells + laws.base.simulate(base.cells.shape, rng))
+    layers.cut_base()
+    coarse = LayerCounts(layers, leaves=False)
+    coarse.add(records)
+    counted = coarse.cells[layers.coarse_counted]
+    layers.take_coarse(counted + laws.coarse.simulate(counted.shape, rng))
+    layers.cut_coarse()
+    leaves = LayerCounts(layers, leaves=True)
+    leaves.add(records)
+    noise = [laws.leaf(is_cut=is_cut).simulate(leaves.cells.shape, rng) for is_cut in (False, True)]
+    layers.take_leaves(leaves.cells + np.where(layers.leaf_is_cut, noise[1], noise[0]))
+    return Fusion(layers), leaves.cells
+
+
+@pytest.mark.parametrize("occupied", [1.0, 1 / 16])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_predicted_noise_and_cells_of_adaptive_releases_are_those_of_simulated_ones(
+    d: int, occupied: float
+) -> None:
+    """Rows that fill a box evenly, public noise, random ranges in the box, fused counts: within a fifth."""
+    order = replace(ORDER, attributes=numbers(d), size=DeclaredSize(20_000), rule=Rule.ADAPTIVE)
+    prediction = next(each for each in rule_of(order, "adaptive").predictions if each.occupied == occupied)
+    plan, rng, side = make_plan(order, max_cells=MAX_CELLS), np.random.default_rng(d), occupied ** (1 / d)
+    errors: dict[float, list[float]] = {share: [] for share in COMPARED_SHARES}
+    cells = []
+    for _ in range(30):
+        corner = rng.uniform(0, 1 - side, d)
+        fusion, exact = drawn(plan, corner + side * rng.random((20_000, d)), rng)
+        low, high = ((ends + 1) / 2 for ends in unit_boxes(fusion.layers, 2))
+        cells.append(len(exact))
+        for share, _ in itertools.product(COMPARED_SHARES, range(40)):
+            length = side * share ** (1 / d)
+            begin = corner + rng.uniform(0, side - length, d)
+            inside = np.clip(np.minimum(high, begin + length) - np.maximum(low, begin), 0, None) / (high - low)
+            errors[share].append(float(inside.prod(axis=1) @ (fusion.leaves - exact)))
+    assert prediction.cells == pytest.approx(np.mean(cells), rel=0.2)
+    for count in prediction.counts or ():
+        assert count.noise == pytest.approx(np.sqrt(np.mean(np.square(errors[count.share]))), rel=0.2)
+
+
 def test_the_constant_of_cut_cells_is_that_of_the_guideline() -> None:
     """For two attributes the sum of both errors is least at sqrt(N epsilon / 10) cells per axis."""
 
@@ -113,6 +167,12 @@ def test_fusing_a_planning_layer_is_least_squares() -> None:
     weights = np.array([overlaps(place, 8.0, 16) for place in places])
     exact = np.mean(np.einsum("ij,jk,ik->i", weights, covariance, weights))
     assert picture.count_error(0.5, laplace).noise ** 2 == pytest.approx(exact, rel=0.02)
+
+
+def test_planning_counts_weigh_as_they_do_in_the_fusion() -> None:
+    """The prediction has the taper of the estimate that it predicts."""
+    rows = np.arange(0, 1000, 7)
+    assert [planning_weight(each, 0.1) for each in rows] == pytest.approx(_taper(rows, 0.1).tolist())
 
 
 def test_the_purpose_changes_the_recommendation_alone() -> None:
@@ -146,7 +206,7 @@ def test_adaptive_cells_need_one_to_three_ordered_attributes(attributes: tuple) 
     """Otherwise the line says why there is nothing to predict."""
     line = rule_of(replace(ORDER, attributes=attributes), "adaptive")
     assert line.predictions == ()
-    assert "1 to 3 ordered attributes" in (line.note or "")
+    assert "1 to 3 attributes" in (line.note or "")
 
 
 def test_categories_alone_have_one_grid() -> None:

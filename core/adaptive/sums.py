@@ -1,0 +1,221 @@
+"""LayerSums: counts of many boxes from the cells of an adaptive release, with the variance of their noise.
+
+A box is followed down the layers. What it holds of a layer whole is read off sums that were made before; only the cells
+on its border are followed further. Leaves that the border cuts count by the share inside, as everywhere.
+
+All places are whole numbers of steps (`core.adaptive.parts`), counted along an axis over all base cells. Three counts
+are made in one go: of the box, of the leaves that lie wholly inside it, and of all leaves that it touches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core.adaptive.border import Border, Item, cross
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.fusion import Fusion
+from core.adaptive.radius import radii
+from core.adaptive.tables import CoarseTable, LeafTable
+from core.arrays import Floats, Wholes
+from core.domain.axis import UniformAxis
+from core.errors import InvalidQuery
+from core.noisy_histogram import NoisyHistogram
+from core.queries.edges import BoundedCounts, Edges
+
+_AT_ONCE = 2**20  # cells on borders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxSums:
+    """(3, boxes) arrays: estimate, variance, and the largest scale of a single draw of noise in it."""
+
+    estimate: Floats
+    variance: Floats
+    scale: Floats
+
+
+class LayerSums:
+    """What counts of boxes are read from, made once for a release."""
+
+    def __init__(self, synopsis: NoisyHistogram) -> None:
+        if not isinstance(synopsis.cells, AdaptiveCells):
+            raise InvalidQuery("This release has a grid.")
+        self.synopsis, self._fusion = synopsis, synopsis.cells.fusion
+        layers = self._fusion.layers
+        self._axes = [_AxisSteps(axis.widths()) for axis in layers.axes]
+        self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
+        self._planning_scale = _planning_scale(self._fusion)
+
+    def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
+        """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha."""
+        sums = self.sums(edges)
+        deviation = np.sqrt(sums.variance)
+        reach = radii(deviation, sums.scale, alpha=alpha)
+        shown, inside, around = (
+            BoundedCounts(each, each - reach[i], each + reach[i], deviation[i]) for i, each in enumerate(sums.estimate)
+        )
+        return shown, inside, around
+
+    def nearest(self, edges: Edges) -> Edges:
+        """Each end at the nearest edge of a leaf along its axis; ends that meet there move apart by one edge.
+
+        Other leaves may still be cut: no line but those of the base runs between leaves everywhere.
+        """
+        low, high = edges.low.copy(), edges.high.copy()
+        for x, axis, lines in zip(self.synopsis.grid.ordered_axes, self._axes, self._lines, strict=True):
+            first, last = (_nearest(lines, axis.steps(each[:, 0, x])) for each in (low, high))
+            last = np.maximum(last, np.minimum(first + 1, len(lines) - 1))
+            first = np.minimum(first, last - 1)
+            low[:, 0, x], high[:, 0, x] = axis.units(lines[first]), axis.units(lines[last])
+        return Edges(low=low, high=high)
+
+    @cached_property
+    def _lines(self) -> list[Wholes]:
+        """The edges of all leaves along each axis, in steps, ascending."""
+        layers = self._fusion.layers
+        begin, width = layers.leaf_spans
+        places = layers.base_places[layers.leaf_base][:, list(layers.base.ordered_axes)]
+        starts = [axis.starts[places[:, x]] + begin[:, x] for x, axis in enumerate(self._axes)]
+        return [np.unique(np.concatenate([each, each + width[:, x]])) for x, each in enumerate(starts)]
+
+    def sums(self, edges: Edges) -> BoxSums:
+        """The same without bounds."""
+        each = max(1, self.synopsis.cells.visited_by_a_box + len(self._fusion.base))
+        step = max(1, _AT_ONCE // each)
+        parts = [self._some(edges.part(slice(start, start + step))) for start in range(0, len(edges), step)]
+        return BoxSums(*(np.concatenate(column, axis=1) for column in zip(*parts, strict=True)))
+
+    def _some(self, edges: Edges) -> tuple[Floats, Floats, Floats]:
+        """Estimate, variance and scale of some boxes."""
+        fusion, boxes = self._fusion, len(edges)
+        owners, bases, item = self._base_cells(edges)
+        estimate, variance, scale = (np.zeros((3, len(owners))) for _ in range(3))
+        # What is whole in all three counts is read off the base.
+        widths = fusion.layers.coarse.widths[bases]
+        whole = ((item.low == 0) & (item.high == widths)).all(axis=1)
+        estimate[:, whole], variance[:, whole] = fusion.base[bases[whole]], fusion.t[bases[whole]]
+        scale[:, whole] = self._planning_scale[bases[whole]]
+        cut = np.flatnonzero(~whole)
+        estimate[:, cut], variance[:, cut], scale[:, cut] = self._cut(bases[cut], item.part(cut))
+        first = np.searchsorted(owners, np.arange(boxes))
+        return (
+            np.add.reduceat(estimate, first, axis=1),
+            np.maximum(np.add.reduceat(variance, first, axis=1), 0.0),
+            np.maximum.reduceat(scale, first, axis=1),
+        )
+
+    def _base_cells(self, edges: Edges) -> tuple[Wholes, Wholes, Item]:
+        """The base cells that each box touches: (box, base cell, what the box takes of it), by box."""
+        grid = self.synopsis.grid
+        owners, numbers = np.arange(len(edges)), np.zeros(len(edges), dtype=np.int64)
+        taken: list[tuple[Wholes, Wholes, Wholes]] = []
+        ordered = iter(self._axes)
+        for x, axis in enumerate(grid.axes):
+            if axis.is_ordered:
+                lists = next(ordered).cells(edges, x, takes_the_end=isinstance(axis, UniformAxis))
+            else:
+                lists = _chosen(edges, x)
+            entry, place = cross(owners, lists.first, lists.count)
+            owners, numbers = owners[entry], numbers[entry] * axis.cells + lists.places[place]
+            taken = [(low[entry], high[entry], end[entry]) for low, high, end in taken]
+            if axis.is_ordered:
+                taken.append((lists.low[place], lists.high[place], lists.end[place]))
+        return owners, numbers, Item(*(np.stack(column, axis=1) for column in zip(*taken, strict=True)))
+
+    def _cut(self, bases: Wholes, item: Item) -> tuple[Floats, Floats, Floats]:
+        """What base cells that are cut add to each count: from their coarse cells, and below them from leaves."""
+        fusion, pairs = self._fusion, len(bases)
+        border = Border.of(fusion.layers.coarse, bases, item)
+        inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
+        estimate = np.broadcast_to(inside_z, (3, pairs)).copy()
+        sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
+        within = np.zeros((3, pairs))
+        scale = np.broadcast_to(self._planning_scale[bases], (3, pairs))
+        for owner, cells, below in border.children():
+            taken = self._leaves.take(cells, below)
+            u, w = fusion.u[cells], fusion.leaf_variance[bases[owner]]
+            for i in range(3):
+                mean = taken.mean[i]
+                estimate[i] += np.bincount(owner, weights=taken.estimate[i], minlength=pairs)
+                sum_u[i] += np.bincount(owner, weights=u * mean, minlength=pairs)
+                sum_uu[i] += np.bincount(owner, weights=u * mean * mean, minlength=pairs)
+                within[i] += np.bincount(owner, weights=w * taken.spread[i], minlength=pairs)
+        total, t = fusion.total_u[bases], fusion.t[bases]
+        variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
+        return estimate, variance, scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lists:
+    """For each box a list of cells of an axis: from entry `first`, `count` of them; with low, high and end in steps."""
+
+    first: Wholes
+    count: Wholes
+    places: Wholes
+    low: Wholes
+    high: Wholes
+    end: Wholes
+
+
+class _AxisSteps:
+    """The base cells of an ordered axis in steps, counted over all of them; missing values have one step at the end."""
+
+    def __init__(self, widths: Wholes) -> None:
+        self.widths = widths
+        self.starts = np.append(0, np.cumsum(widths))
+
+    def steps(self, ends: Floats) -> Wholes:
+        """Ends in cell units of the base -> steps."""
+        places = np.minimum(np.floor(ends).astype(np.int64), len(self.widths) - 1)
+        steps: Wholes = self.starts[places] + np.rint((ends - places) * self.widths[places]).astype(np.int64)
+        return steps
+
+    def units(self, steps: Wholes) -> Floats:
+        """Steps -> cell units of the base."""
+        places = np.clip(np.searchsorted(self.starts, steps, side="right") - 1, 0, len(self.widths) - 1)
+        units: Floats = places + (steps - self.starts[places]) / self.widths[places]
+        return units
+
+    def cells(self, edges: Edges, x: int, *, takes_the_end: bool) -> _Lists:
+        """The cells that each box touches. Of numbers, a box touches the cell that begins at its upper end too."""
+        low, high = self.steps(edges.low[:, 0, x]), self.steps(edges.high[:, 0, x])
+        high = np.maximum(high, np.minimum(low + 1, self.starts[-1]))
+        low = np.minimum(low, high - 1)
+        end = np.minimum(high + takes_the_end, self.starts[-1])
+        first, last = (np.searchsorted(self.starts, each, side="right") - 1 for each in (low, end - 1))
+        count = last - first + 1
+        boxes, offsets = cross(np.arange(len(low)), np.zeros(len(low), dtype=np.int64), count)
+        places = first[boxes] + offsets
+        start, width = self.starts[places], self.widths[places]
+        low, high, end = (np.clip(each[boxes] - start, 0, width) for each in (low, high, end))
+        return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, low, high, end)
+
+
+def _nearest(lines: Wholes, steps: Wholes) -> Wholes:
+    """The place of the nearest line, the upper one of two that are equally near."""
+    above = np.clip(np.searchsorted(lines, steps), 1, len(lines) - 1)
+    nearest: Wholes = above - (steps - lines[above - 1] < lines[above] - steps)
+    return nearest
+
+
+def _chosen(edges: Edges, x: int) -> _Lists:
+    """The categories that each box has: all of them are whole."""
+    low, high = edges.low[:, :, x].astype(np.int64), edges.high[:, :, x].astype(np.int64)
+    runs = high - low
+    run, offsets = cross(np.arange(runs.size), np.zeros(runs.size, dtype=np.int64), runs.ravel())
+    places, count = low.ravel()[run] + offsets, runs.sum(axis=1)
+    none = np.zeros(len(places), dtype=np.int64)
+    return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, none, none, none)
+
+
+def _planning_scale(fusion: Fusion) -> Floats:
+    """For each base cell the largest scale that a draw of noise of any layer has in a sum over leaves below it."""
+    layers, laws = fusion.layers, fusion.layers.laws
+    base = fusion.t * fusion.base_weight / laws.base.rate
+    coarse = np.maximum.reduceat(fusion.u * fusion.coarse_weight, layers.coarse.first[:-1]) / laws.coarse.rate
+    leaf = np.where(layers.coarse.sizes > 1, 1.0 / laws.leaf_cut.rate, 1.0 / laws.leaf_uncut.rate)
+    scale: Floats = np.maximum(np.maximum(base, coarse), leaf)
+    return scale
