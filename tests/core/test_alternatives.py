@@ -122,12 +122,12 @@ def test_the_predicted_noise_and_cells_of_adaptive_releases_are_those_of_simulat
     plan, rng, side = make_plan(order, max_cells=MAX_CELLS), np.random.default_rng(d), occupied ** (1 / d)
     errors: dict[float, list[float]] = {share: [] for share in COMPARED_SHARES}
     cells = []
-    for _ in range(30):
+    for _ in range(20):
         corner = rng.uniform(0, 1 - side, d)
         fusion, exact = drawn(plan, corner + side * rng.random((20_000, d)), rng)
         low, high = ((ends + 1) / 2 for ends in unit_boxes(fusion.layers, 2))
         cells.append(len(exact))
-        for share, _ in itertools.product(COMPARED_SHARES, range(40)):
+        for share, _ in itertools.product(COMPARED_SHARES, range(30)):
             length = side * share ** (1 / d)
             begin = corner + rng.uniform(0, side - length, d)
             inside = np.clip(np.minimum(high, begin + length) - np.maximum(low, begin), 0, None) / (high - low)

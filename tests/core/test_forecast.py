@@ -83,7 +83,7 @@ def test_a_layered_plan_is_forecast_by_its_layers() -> None:
     assert layered.memory_bytes > 16 * layered.plan.grid.cell_count
     assert layered.expected_deviation is not None
     assert layered.plan.expected_deviation is not None
-    assert layered.expected_deviation < layered.plan.expected_deviation / 2
+    assert layered.expected_deviation < layered.plan.expected_deviation
     assert any("base" in warning for warning in layered.warnings)
     assert not any("coarser" in warning for warning in layered.warnings)
     epsilon = epsilon_for_count_error(order, count_error=60, max_cells=10**6)
