@@ -6,6 +6,7 @@ in `.raw`; those that are tables have `to_pandas()`. Epsilons are decimal string
 This package imports the standard library and `rugnik.errors`, and nothing else.
 """
 
+from rugnik.wire.alternatives import Alternative, CountPrediction, Prediction, Recommendation
 from rugnik.wire.assign import AssignBody, Assignment
 from rugnik.wire.base import Body, Reply
 from rugnik.wire.cells import Axis, Reach
@@ -61,6 +62,7 @@ from rugnik.wire.scan import Scan, ScanLine
 from rugnik.wire.synopsis import Synopsis
 
 __all__ = [
+    "Alternative",
     "Answer",
     "AssignBody",
     "Assignment",
@@ -78,6 +80,7 @@ __all__ = [
     "Clusters",
     "Count",
     "CountNoise",
+    "CountPrediction",
     "Counts",
     "CountsBody",
     "Dataset",
@@ -113,10 +116,12 @@ __all__ = [
     "Plan",
     "PlanBody",
     "Predicted",
+    "Prediction",
     "Published",
     "Quantile",
     "Quantiles",
     "Reach",
+    "Recommendation",
     "Release",
     "ReleasePlan",
     "ReleaseSummary",

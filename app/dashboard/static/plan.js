@@ -62,6 +62,29 @@ export function planCosts(place, { attributes = [] }) {
   place.replaceChildren(...(attributes.length ? titled("What each attribute costs", list) : []));
 }
 
+const placeWords = (occupied) => (occupied === 1 ? "everywhere" : `in 1/${number(1 / occupied)} of the space`);
+const countWords = (counts, place) => (counts?.[place] ? number(counts[place].error) : "–");
+const partWords = (counts, place) => (counts?.[place] ? `${number(counts[place].noise)} + ${number(counts[place].discretisation)}` : "–");
+
+// The rules side by side, the one recommended, and why; nothing where there is no prediction.
+export function planRules(place, { alternatives = [], recommendation = null }) {
+  if (!recommendation) {
+    place.replaceChildren();
+    return;
+  }
+  const rows = alternatives.flatMap(({ rule, predictions }) => predictions.map(({ occupied, cells, counts, expected_deviation: deviation }) => [
+    `${rule}${rule === recommendation.rule ? " (recommended)" : ""}, rows ${placeWords(occupied)}`, number(cells, 7),
+    countWords(counts, 0), partWords(counts, 0), countWords(counts, 1), partWords(counts, 1), number(deviation),
+  ]));
+  const table = Object.assign(document.createElement("div"), { className: "scroll" });
+  table.append(textTable(["Rule", "Cells", "1 % count", "noise + cut", "10 % count", "noise + cut", "k-means"], rows));
+  const words = (text, className = "") => Object.assign(document.createElement("p"), { textContent: text, className });
+  const notes = alternatives.filter(({ note }) => note).map(({ rule, note }) => words(`${rule}: ${note}`, "help"));
+  const parts = [...(rows.length ? [table] : []), words(recommendation.reason), ...notes, words(recommendation.assumption, "help")];
+  place.replaceChildren(...titled("Rules for the grid", ...parts));
+  if (rows.length) watchScroll(table);
+}
+
 // What other limits of rows per person would cost; nothing for records. The dataset's own limit is marked.
 export function planPeople(place, { people = [], noise, predicted }, unit) {
   const own = { max_rows: unit.max_rows, cell_sd: noise.cell_sd, count_error: predicted?.count_error ?? null };
