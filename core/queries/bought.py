@@ -17,7 +17,8 @@ its Cornish-Fisher radius z s, and Z_n is Laplace at a rate e. With b = e / w th
     P(X > r) = Phi(-r / s) + (T_1 - T_2) / 2,    T = exp(b^2 s^2 / 2 -+ b r) Phi(+- r / s - b s)
 
 (Reed 2006, the normal-Laplace law). Its logarithm is concave, so Newton's method from a larger r never falls below the
-solution. 0.5 % and half a jump of each law are added. Extreme levels have Chernoff's bound, as in `core.intervals.radius`.
+solution. 0.5 % and half a jump of each law are added. Extreme levels have Chernoff's bound, as in
+`core.intervals.radius`.
 
 Of a part of a release, S and M are those of the part and what lies outside it (`WholeSize`). A bought size below 1 was
 raised to 1. Then the combination may be too high, so that its lower end is 0, which no count falls below. (M follows

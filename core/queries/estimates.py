@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 from core.arrays import Floats
 from core.domain.attribute import Ordered
@@ -23,13 +24,20 @@ class Estimate:
 class AttributeMoments:
     """Mean and variance of an ordered attribute, over the rows that have a value of it.
 
-    The grid moves mean and standard deviation by `discretisation` at most.
+    The grid moves mean and standard deviation by h = `discretisation` at most. So it moves a variance of s^2 by
+    h (2 s + h) at most; `variance_shift` is that for the largest s of the variance's interval.
     """
 
     name: str
     mean: Estimate
     variance: Estimate
     discretisation: float
+
+    @property
+    def variance_shift(self) -> float:
+        """How far the grid moves the variance at most, wherever it lies in its interval."""
+        h = self.discretisation
+        return h * (2.0 * sqrt(max(self.variance.interval.high, 0.0)) + h)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,11 @@ class RangeCounts:
     with_cut: Floats
     size_weight: Floats
 
+    @property
+    def inner_ends(self) -> tuple[Floats, Floats]:
+        """The inner ones of the ends of both intervals: a count between them lies in both."""
+        return np.maximum(self.low, self.noise_low), np.minimum(self.high, self.noise_high)
+
 
 def count_boxes(
     table: RangeTable, boxes: tuple[Box, ...], *, level: float, simultaneous: bool, snap: bool = False
