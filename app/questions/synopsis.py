@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 
+import numpy as np
+
 from app.questions import files
 from app.questions.encoding import axis_reply, grid_reply, listed
 from app.questions.files import Format
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question
+from app.questions.reasons import Reasons
 from core.checkpoint import Checkpoint
 from core.intervals.levels import alpha_of, alpha_of_each
 from core.mechanisms.discrete_laplace import MECHANISM
@@ -25,8 +28,12 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Synopsis:
         synopsis, histogram = prepared.synopsis, prepared.histogram
         axes = zip(histogram.domain.attributes, histogram.grid.axes, strict=True)
+        reach, reasons = _reach(histogram, level), Reasons()
+        values = histogram.counts.astype(np.float64)
+        reasons.about_many("cells", values, values - reach.each, values + reach.each)
         return wire.Synopsis(
             **common,
+            notes=reasons.notes,
             dataset=synopsis.dataset,
             grid=grid_reply(histogram.grid),
             attributes=tuple(axis_reply(*axis) for axis in axes),
@@ -43,7 +50,7 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
             cells=listed(histogram.cells.listed),
             counts=listed(histogram.counts),
             noise_sd=histogram.law.standard_deviation,
-            reach=_reach(histogram, level),
+            reach=reach,
         )
 
     return Question("synopsis", {"level": level} if form is Format.JSON else {"format": form.value}, answer)

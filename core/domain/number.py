@@ -86,6 +86,10 @@ class Number(Ordered):
         """Half the width of a cell."""
         return self.width / axis.value_cells / 2
 
+    def reaches(self, axis: Axis) -> Floats:
+        """The same for every cell."""
+        return np.full(axis.value_cells, self.reach(axis))
+
     def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
         """The outermost edges."""
         edges = self.edges(axis)
