@@ -62,19 +62,17 @@ class Offsets:
         fresh = self.law.simulate(len(self.sums), rng)[:, : self.sums.shape[1]]
         return Offsets(self.sums + fresh.astype(np.int64), self.law)
 
-    def shares(self) -> Floats:
-        """The sums in halves of a cell: of t rows, between -t and t but for noise."""
-        return self.sums / OFFSET_STEPS
-
-    def shrunk_means(self, counts: Floats) -> Floats:
+    def shrunk_means(self, counts: Floats, axes: slice = slice(None)) -> Floats:
         """The mean offset of each cell in halves of it, from -1 to 1, shrunk towards the middle where noise prevails.
 
-        The mean s / y has noise of variance v = Var(Z) / (S y)^2. Rows that lie anywhere in the cell have a prior of
+        A row for each cell, a column for each of the chosen axes. The mean s / y has noise of variance
+        v = Var(Z) / (S y)^2. Rows that lie anywhere in the cell have a prior of
         variance 1/3. The linear posterior mean is (s / y) (1/3) / (1/3 + v).
         """
         rows = np.maximum(counts, 1.0)[:, None]
         noise = self.law.variance / np.square(OFFSET_STEPS * rows)
-        means: Floats = np.clip(self.shares() / rows * (1.0 / (1.0 + 3.0 * noise)), -1.0, 1.0)
+        shrunk = self.sums[:, axes] / (OFFSET_STEPS * rows) / (1.0 + 3.0 * noise)
+        means: Floats = np.clip(shrunk, -1.0, 1.0)
         return means
 
     def to_bytes(self) -> bytes:

@@ -141,8 +141,8 @@ class Plan:
 
     @property
     def counted_cells(self) -> int:
-        """How many cells are counted at most: all, or, with a threshold, one for each row."""
-        return self.grid.cell_count if self.threshold is None else self.size
+        """How many cells are counted at most: all or, with a threshold, no more than one for each row."""
+        return self.grid.cell_count if self.threshold is None else min(self.grid.cell_count, self.size)
 
     @property
     def ordered_cells(self) -> tuple[int, ...]:

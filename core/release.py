@@ -153,9 +153,7 @@ def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> 
             raise InvalidRecords("A plan with a threshold takes counts of occupied cells; any other, of all cells.")
 
 
-def _noised_sums(
-    counts: OccupiedCounts, listed: NDArray[np.int64], plan: Plan, noise: NoiseSource
-) -> Offsets | None:
+def _noised_sums(counts: OccupiedCounts, listed: NDArray[np.int64], plan: Plan, noise: NoiseSource) -> Offsets | None:
     """Step 5: the exact sums of offsets of the listed cells with noise added to every one; None if none were bought."""
     law = plan.order.offset_law(len(plan.grid.ordered_axes))
     if counts.has_offsets != (law is not None):

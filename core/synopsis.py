@@ -70,8 +70,8 @@ class Synopsis(Charged, NoisyHistogram):
 
         With a threshold the numbers of the listed cells stand before their counts, in the same way. Format 1, that of
         version 0.1, serves whatever it can say: numbers alone, equally many cells on every axis, one record for a unit.
-        Format 2 has the kinds of attributes, the cells of each axis and the unit. Format 3 is format 2 with offsets: the
-        header says how they were drawn, and the sums of each listed cell follow the counts.
+        Format 2 has the kinds of attributes, the cells of each axis and the unit. Format 3 is format 2 with offsets:
+        the header says how they were drawn, and the sums of each listed cell follow the counts.
         """
         magic, header = _MAGIC % self._format, canonical_json(self._header())
         return magic + header + b"\n" + self.cells.to_bytes()

@@ -14,7 +14,7 @@ from app.cli.output import note, show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
 
 if TYPE_CHECKING:
-    from rugnik.wire import Dataset, Plan
+    from rugnik.wire import Dataset, Noise, Plan
 
 datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
@@ -227,6 +227,8 @@ def _show_plan(preview: Plan) -> None:
         fields.append(("a typical count is off by, at 95 %", preview.predicted.count_error))
     if preview.threshold is not None:
         fields.append(("released are cells with a noisy count of", f"{preview.threshold} or more"))
+    if preview.noise.epsilon_offsets is not None:
+        fields.append(("epsilon of the counts and of the offsets", _split(preview.noise)))
     show_fields(fields)
     for cost in preview.attributes:
         note(cost.note)
@@ -235,6 +237,10 @@ def _show_plan(preview: Plan) -> None:
         show_table(("rows per person", "noise of a cell (sd)", "a typical count is off by"), rows)
     for warning in preview.warnings:
         note(f"Note: {warning}")
+
+
+def _split(noise: Noise) -> str:
+    return f"{noise.epsilon_histogram} and {noise.epsilon_offsets}"
 
 
 def void(

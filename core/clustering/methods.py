@@ -71,8 +71,9 @@ class Choice:
 class Placed:
     """k centres in [-1, 1]^d, the heaviest first, and the cells that they were placed on.
 
-    `cells` are (n, d) places of cells (`cells_of`) with their noisy `counts` and the `weights` of k-means; of a thresholded histogram,
-    the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior samples, if the method has them.
+    `cells` are (n, d) places of cells (`cells_of`) with their noisy `counts` and the `weights` of k-means; of a
+    thresholded histogram, those of the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior
+    samples, if the method has them.
     """
 
     choice: Choice

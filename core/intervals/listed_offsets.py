@@ -7,8 +7,9 @@ mean offset of all N rows is at most
 
     (O + h (N - t)) / N = h - (h t - O) / N,
 
-and at least -h + (h t + O) / N. Both brackets are zero or positive, so an upper bound on N, a lower bound on t and bounds
-on O give bounds on the mean.
+and at least -h + (h t + O) / N. Both brackets are zero or positive, so an upper bound on N, a lower bound on t and
+bounds on O give bounds on the mean. (Offsets are rounded to S-ths of h_j, which moves the mean by at most h / S; of
+datetimes, half a microsecond comes on top.)
 
 O is bounded by the noisy sums. Their noise is independent of the counts, and so of the list: given a region, it is a
 sum of independent terms w_j Z_j with w_j = h_j / S, and Chernoff's bound with the exact log E exp(t w_j Z_j) holds.
@@ -47,13 +48,13 @@ class AxisOffsets:
 
     def cell_means(self) -> Floats:
         """The mean of the rows of each listed cell, shrunk towards its middle where the noise prevails."""
-        inside = self._offsets.shrunk_means(self._counts)[:, self._column]
+        inside = self._offsets.shrunk_means(self._counts, slice(self._column, self._column + 1))[:, 0]
         return self._centres[self._places] + self._half[self._places] * inside
 
     def sum(self, chosen: NDArray[np.bool_]) -> float:
         """The noisy sum of the offsets of all rows of the chosen cells: unbiased."""
-        places = self._places[chosen]
-        return float(self._offsets.shares()[chosen, self._column] @ self._half[places])
+        sums = self._offsets.sums[chosen, self._column]
+        return float(sums @ self._half[self._places[chosen]]) / OFFSET_STEPS
 
     def mean(self, chosen: NDArray[np.bool_]) -> float:
         """The mean offset of the rows of the chosen cells, shrunk towards 0 where the noise prevails."""
@@ -70,9 +71,7 @@ class AxisOffsets:
         growth = cells @ np.stack([law.log_mgf(weight * t) for weight in weights])
         return float(((log(1.0 / max(alpha, TINIEST)) + growth) / t).min()) * self.widest / OFFSET_STEPS
 
-    def bounds(
-        self, chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float
-    ) -> tuple[float, float]:
+    def bounds(self, chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float) -> tuple[float, float]:
         """(low, high) for the mean offset of all rows of a region, each but for probability alpha / 2.
 
         The chosen cells are the listed ones of the region; they hold at least `certain` rows, and the region has at

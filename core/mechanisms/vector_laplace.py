@@ -12,7 +12,8 @@ Here each coordinate has the deviation sqrt((d + 1) (d + 2) / 3) S / epsilon, ab
 Privacy loss. Let neighbours have vectors t_j and t_j + delta_j in cell j, with the sum over cells of max |delta_j| at
 most D. Cells have independent noise, so for noisy vectors y_j the two probabilities have the ratio
 
-    prod over j of P(Z = y_j - t_j) / P(Z = y_j - t_j - delta_j) = p^(sum of max |y_j - t_j| - max |y_j - t_j - delta_j|),
+    prod over j of P(Z = y_j - t_j) / P(Z = y_j - t_j - delta_j)
+        = p^(sum over j of max |y_j - t_j| - max |y_j - t_j - delta_j|),
 
 which lies in [p^D, p^-D] = [exp(-D e), exp(D e)], because the largest coordinate is a norm and obeys the triangle
 inequality. The rate e = epsilon / D makes the vectors epsilon-DP. A record changes the sums of one cell by at most S
@@ -136,4 +137,3 @@ def _eulerian(n: int) -> tuple[float, ...]:
         padded = [0, *row, 0]
         row = [(2 * j + 1) * padded[j + 1] + (2 * i - 2 * j + 1) * padded[j] for j in range(i + 1)]
     return tuple(float(each) for each in row)
-

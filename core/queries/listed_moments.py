@@ -63,9 +63,7 @@ def _attribute(listed: ListedCells, x: int, level: float) -> AttributeMoments:
     return AttributeMoments(
         name=attribute.name,
         mean=_holding(mean, level, *_bounds(listed, x, centres, 0, alpha, ends=ends)),
-        variance=_holding(
-            _listed_mean(listed, x, spread, most), level, *_variance_bounds(listed, x, middle, alpha)
-        ),
+        variance=_holding(_listed_mean(listed, x, spread, most), level, *_variance_bounds(listed, x, middle, alpha)),
         discretisation=half_cell(listed.synopsis, x),
     )
 

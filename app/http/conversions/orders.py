@@ -8,7 +8,9 @@ from app.questions.encoding import grid_reply
 from app.releases.datasets import Dataset, Schema
 from app.releases.orders import ReleaseOrder, share_of
 from core.budget import Epsilon
+from core.domain.axis import OFFSET_STEPS
 from core.forecast import TYPICAL_SHARE, Forecast, epsilon_for_count_error, size_warning
+from core.offsets import takes_offsets
 from core.plan import DeclaredSize, EstimatedSize, Order, Rule
 from core.records import OutOfRange
 from rugnik import wire
@@ -32,14 +34,16 @@ def planned(body: wire.PlanBody, schema: Dataset | Schema, *, max_cells: int) ->
 
 
 def _order(body: wire.TermsBody, schema: Dataset | Schema, epsilon: Epsilon) -> ReleaseOrder:
+    names = tuple(body.attributes) if body.attributes is not None else schema.domain.names
     return ReleaseOrder(
-        attributes=tuple(body.attributes) if body.attributes is not None else schema.domain.names,
+        attributes=names,
         epsilon=epsilon,
         clusters=body.clusters,
         size=_size(body.size),
         rule=Rule(body.rule),
         out_of_range=OutOfRange(body.out_of_range),
         unit=schema.unit,
+        offsets=takes_offsets(schema.domain.select(names).attributes),
     )
 
 
@@ -67,14 +71,16 @@ def plan_reply(order: ReleaseOrder, schema: Schema, forecast: Forecast | None) -
 
 
 def noise_reply(order: Order) -> wire.Noise:
-    """The noise of an order: it follows from epsilon and the unit alone."""
-    law, size_law = order.law, order.size_law
+    """The noise of an order: it follows from epsilon, the unit and the number of ordered attributes alone."""
+    law, size_law, offset_law = order.law, order.size_law, order.offset_law(len(order.shape.caps))
     return wire.Noise(
         mechanism=law.mechanism,
         epsilon_histogram=str(order.histogram_epsilon),
         epsilon_size=str(order.size_epsilon),
         cell_sd=law.standard_deviation,
         size_sd=size_law.standard_deviation if size_law else None,
+        epsilon_offsets=str(order.offset_epsilon) if offset_law else None,
+        offset_sd=offset_law.standard_deviation / OFFSET_STEPS if offset_law else None,
     )
 
 
