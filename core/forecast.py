@@ -29,7 +29,7 @@ _Z95 = 1.959963984540054
 _WEAK_SIGNAL = (
     8  # N epsilon / K below this: centres from the noisy counts are mostly noise (measured on the paper's data)
 )
-_BYTES_PER_CELL = 16  # exact and noisy count, 64 bits each
+_BYTES_PER_CELL = 16  # exact and noisy count, 64 bits each; with offsets as much for each sum
 COMPARED_ROWS = (1, 2, 5, 10)  # numbers of rows per person whose cost is shown side by side
 
 
@@ -92,7 +92,7 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
         size_sd=size_law.standard_deviation if size_law else None,
         expected_deviation=_deviation(plan, max_cells),
         theorem_range=theorem_range,
-        memory_bytes=_BYTES_PER_CELL * _counted_cells(plan, max_cells),
+        memory_bytes=_BYTES_PER_CELL * _counted_cells(plan, max_cells) * (1 + order.offsets * len(order.shape.caps)),
         warnings=tuple(_warnings(plan, theorem_range)),
         costs=() if order.is_numbers_only else attribute_costs(order, max(plan.ordered_cells, default=1)),
         people=tuple(_people(order, max_cells)),
@@ -153,17 +153,24 @@ def _people(order: Order, max_cells: int) -> Iterator[PersonCost]:
 
 def _warnings(plan: Plan, theorem_range: tuple[float, float] | None) -> Iterator[str]:
     order = plan.order
-    if plan.threshold is not None:
+    if order.offsets:
+        yield (
+            f"With {len(order.shape.caps)} ordered attributes half of the epsilon of the cells buys the mean place of "
+            f"the rows of each listed cell, and only cells with a noisy count of at least {plan.threshold} are listed. "
+            "Clusters and means gain by it, but a count over a small range may miss rows. Choose fewer attributes for "
+            "counts of every cell."
+        )
+    elif plan.threshold is not None:
         yield (
             f"The grid has {plan.grid.cell_count:,} cells, more than can be kept: only cells with a noisy count "
             f"of at least {plan.threshold} are released. Clusters, rows and marginals keep their use, but a count over "
             "a small range may miss rows. Choose fewer attributes, or raise the limit on cells, for every cell."
         )
-        if isinstance(order.size, DeclaredSize):
-            yield (
-                "A declared size bounds nothing, and cells that are not listed may hold rows: intervals will be very "
-                "wide. Estimate the size, and the noisy count that it buys makes them narrow."
-            )
+    if plan.threshold is not None and isinstance(order.size, DeclaredSize):
+        yield (
+            "A declared size bounds nothing, and cells that are not listed may hold rows: intervals will be very "
+            "wide. Estimate the size, and the noisy count that it buys makes them narrow."
+        )
     if plan.ordered_cells:
         yield from _warnings_about_clusters(plan)
     if theorem_range is not None and not _inside(order, theorem_range):

@@ -82,6 +82,9 @@ def _show_plan(preview: Plan) -> None:
         fields.append(("a typical count is off by, at 95 %", preview.predicted.count_error))
     if preview.threshold is not None:
         fields.append(("released are cells with a noisy count of", f"{preview.threshold} or more"))
+    if preview.noise.epsilon_offsets is not None:
+        shares = f"{preview.noise.epsilon_histogram} and {preview.noise.epsilon_offsets}"
+        fields.append(("epsilon of the counts and of the offsets", shares))
     show_fields(fields)
     for cost in preview.attributes:
         note(cost.note)

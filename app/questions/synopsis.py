@@ -14,9 +14,12 @@ from app.questions.prepared import Prepared
 from app.questions.question import Common, Question
 from app.questions.reasons import Reasons
 from core.checkpoint import Checkpoint
+from core.domain.axis import OFFSET_STEPS
 from core.intervals.levels import alpha_of, alpha_of_each
 from core.mechanisms.discrete_laplace import MECHANISM
+from core.mechanisms.vector_laplace import MECHANISM as OFFSET_MECHANISM
 from core.noisy_histogram import NoisyHistogram
+from core.synopsis import Synopsis
 from rugnik import wire
 
 FORMS = (Format.JSON, Format.CSV, Format.PARQUET, Format.ARROW)
@@ -51,6 +54,7 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
             counts=listed(histogram.counts),
             noise_sd=histogram.law.standard_deviation,
             reach=reach,
+            offsets=_offsets(synopsis, histogram),
         )
 
     return Question("synopsis", {"level": level} if form is Format.JSON else {"format": form.value}, answer)
@@ -61,6 +65,20 @@ def in_pieces(question: Question, prepared: Prepared, form: Format) -> Generator
     part = prepared.part(question.where)
     about = {"synopsis_digest": part.digest} | ({"slice": json.dumps(part.slice)} if part.slice else {})
     return files.written(files.cells(part.histogram, form, about), form)
+
+
+def _offsets(synopsis: Synopsis, histogram: NoisyHistogram) -> wire.Offsets | None:
+    offsets = histogram.cells.offsets
+    if offsets is None:
+        return None
+    return wire.Offsets(
+        attributes=tuple(attribute.name for attribute in histogram.domain.ordered),
+        epsilon=str(synopsis.offset_epsilon),
+        mechanism=OFFSET_MECHANISM,
+        steps=OFFSET_STEPS,
+        noise_sd=offsets.law.standard_deviation,
+        sums=listed(offsets.sums),
+    )
 
 
 def _reach(histogram: NoisyHistogram, level: float) -> wire.Reach:

@@ -10,7 +10,8 @@ have the same place.
 - `projected`: k-means on the Euclidean projection of the counts on non-negative counts with the same sum. Beyond the
   limits of the posterior, `thresholded` is tried too, and the lower raw objective decides.
 - `thresholded`: k-means on the cells that reach a threshold which few empty cells reach. Made for four and more
-  dimensions, where nearly all cells are empty and their noise together would outweigh the rows.
+  dimensions, where nearly all cells are empty and their noise together would outweigh the rows. A release with offsets
+  (`core.offsets`) has a noisy mean for each of these cells, and k-means runs on these means.
 - `lloyd`: the paper's. Weighted Lloyd on counts clipped at zero, ten starts at random cells, and the best run by the
   noisy objective: a choice by the rows would be a second look at private data.
 
@@ -75,8 +76,9 @@ class Choice:
 class Placed:
     """k centres in [-1, 1]^d, the heaviest first, and the cells that they were placed on.
 
-    `cells` are (n, d) cell centres with their noisy `counts` and the `weights` of k-means; of a thresholded histogram,
-    the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior samples, if the method has them.
+    `cells` are (n, d) places of cells (`cells_of`) with their noisy `counts` and the `weights` of k-means; of a
+    thresholded histogram, those of the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior
+    samples, if the method has them.
     """
 
     choice: Choice
@@ -193,7 +195,7 @@ def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, che
             cells[heavy], weights[heavy], clustering.centres[None], iterations=steps, checkpoint=checkpoint
         )
         centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
-        if choice.method is Method.THRESHOLDED:
+        if choice.method is Method.THRESHOLDED and histogram.cells.offsets is None:
             centres = within_cells(histogram, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
@@ -233,10 +235,13 @@ def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:
 
 
 def cells_of(histogram: NoisyHistogram) -> tuple[Floats, Floats]:
-    """Centres and noisy counts of all cells, or of the listed ones; the middle with count 0 if none is listed."""
+    """Places and noisy counts of all cells, or of the listed ones; the middle with count 0 if none is listed.
+
+    The place of a cell is its centre or, with offsets, the mean of its rows.
+    """
     if not len(histogram.counts):
         return np.zeros((1, len(histogram.grid.ordered_axes))), np.zeros(1)
-    return histogram.cells.centres(), histogram.counts.astype(np.float64)
+    return histogram.cells.mean_places(), histogram.counts.astype(np.float64)
 
 
 def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:

@@ -59,7 +59,7 @@ from rugnik.wire.quantiles import Quantile, Quantiles
 from rugnik.wire.releases import Charge, Ingest, Published, Release, ReleasePlan
 from rugnik.wire.rows import Rows
 from rugnik.wire.scan import Scan, ScanLine
-from rugnik.wire.synopsis import Synopsis
+from rugnik.wire.synopsis import Offsets, Synopsis
 
 __all__ = [
     "Alternative",
@@ -110,6 +110,7 @@ __all__ = [
     "Moments",
     "NewKey",
     "Noise",
+    "Offsets",
     "OrderBody",
     "PairMoments",
     "PersonCost",

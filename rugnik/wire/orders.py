@@ -83,6 +83,13 @@ class Noise(Reply):
     epsilon_size: str
     cell_sd: float
     size_sd: float | None
+    epsilon_offsets: Annotated[
+        str | None, Doc("What the sums of offsets are bought with; left out where there are none.")
+    ] = None
+    offset_sd: Annotated[
+        float | None,
+        Doc("The standard deviation of the noise of a sum of offsets, in rows that lie at the edge of their cell."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,9 @@ export function planFacts(list, plan, remaining) {
   }
   if (plan.threshold) rows.push(["Threshold", `only cells with a noisy count of at least ${number(plan.threshold)} are released`]);
   rows.push(["Noise per cell", `standard deviation ${number(plan.noise.cell_sd)}`]);
+  if (plan.noise.epsilon_offsets) {
+    rows.push(["Offsets", `the mean place of the rows of each listed cell, bought with epsilon ${plan.noise.epsilon_offsets}`]);
+  }
   if (plan.noise.size_sd) rows.push(["Noise of the size", `standard deviation ${number(plan.noise.size_sd)}`]);
   if (plan.predicted) {
     rows.push(["A cell is off by", `at most ${number(plan.predicted.cell_error)}, for 95 % of cells`]);

@@ -9,7 +9,9 @@ from app.releases.datasets import Dataset, Schema
 from app.releases.orders import ReleaseOrder, share_of
 from core.alternatives import ASSUMPTION, Comparison, Prediction, Purpose
 from core.budget import Epsilon
+from core.domain.axis import OFFSET_STEPS
 from core.forecast import TYPICAL_SHARE, Forecast, epsilon_for_count_error, size_warning
+from core.offsets import takes_offsets
 from core.plan import DeclaredSize, EstimatedSize, Order, Rule
 from core.records import OutOfRange
 from rugnik import wire
@@ -38,14 +40,16 @@ def purpose_of(body: wire.PlanBody) -> Purpose:
 
 
 def _order(body: wire.TermsBody, schema: Dataset | Schema, epsilon: Epsilon) -> ReleaseOrder:
+    names = tuple(body.attributes) if body.attributes is not None else schema.domain.names
     return ReleaseOrder(
-        attributes=tuple(body.attributes) if body.attributes is not None else schema.domain.names,
+        attributes=names,
         epsilon=epsilon,
         clusters=body.clusters,
         size=_size(body.size),
         rule=Rule(body.rule),
         out_of_range=OutOfRange(body.out_of_range),
         unit=schema.unit,
+        offsets=takes_offsets(schema.domain.select(names).attributes),
     )
 
 
@@ -107,14 +111,16 @@ def _recommendation(comparison: Comparison) -> wire.Recommendation:
 
 
 def noise_reply(order: Order) -> wire.Noise:
-    """The noise of an order: it follows from epsilon and the unit alone."""
-    law, size_law = order.law, order.size_law
+    """The noise of an order: it follows from epsilon, the unit and the number of ordered attributes alone."""
+    law, size_law, offset_law = order.law, order.size_law, order.offset_law(len(order.shape.caps))
     return wire.Noise(
         mechanism=law.mechanism,
         epsilon_histogram=str(order.histogram_epsilon),
         epsilon_size=str(order.size_epsilon),
         cell_sd=law.standard_deviation,
         size_sd=size_law.standard_deviation if size_law else None,
+        epsilon_offsets=str(order.offset_epsilon) if offset_law else None,
+        offset_sd=offset_law.standard_deviation / OFFSET_STEPS if offset_law else None,
     )
 
 
