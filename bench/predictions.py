@@ -94,7 +94,7 @@ def main() -> None:
     rng = np.random.default_rng(20_260_714)
     print("| set | rows | epsilon | rule | everywhere, 1 % | everywhere, 10 % | at rows, 1 % | at rows, 10 % |")
     print("|---|---|---|---|---|---|---|---|")
-    ratios: list[list[float]] = []
+    ratios: dict[str, list[float]] = {}
     with np.load(Path(sys.argv[1]), allow_pickle=False) as sets:
         for name in sets.files:
             rows = points_of(sets[name], rng)
@@ -102,11 +102,12 @@ def main() -> None:
             records = Records(tuple((column * 2**32).astype(np.uint32) for column in rows.T))
             for epsilon in ("1", "0.1"):
                 for rule, line in lines_of(rows, records, epsilon, rng):
-                    ratios.append(line)
+                    ratios.setdefault(rule, []).extend(line)
                     shown = " | ".join(f"{ratio:.2f}" for ratio in line)
                     print(f"| {name} | {len(rows):,} | {epsilon} | {rule} | {shown} |", flush=True)
-    mean = np.exp(np.log(ratios).mean(axis=0))
-    print(f"| geometric mean | | | | {' | '.join(f'{each:.2f}' for each in mean)} |")
+    for rule, figures in ratios.items():
+        mean = np.exp(np.log(figures).mean())
+        print(f"{rule}: geometric mean {mean:.2f}, least {min(figures):.2f}, largest {max(figures):.2f}")
 
 
 def lines_of(rows: Floats, records: Records, epsilon: str, rng: np.random.Generator) -> list[tuple[str, list[float]]]:

@@ -65,27 +65,36 @@ export function planCosts(place, { attributes = [] }) {
   place.replaceChildren(...(attributes.length ? titled("What each attribute costs", list) : []));
 }
 
-const placeWords = (occupied) => (occupied === 1 ? "everywhere" : `in 1/${number(1 / occupied)} of the space`);
-const countWords = (counts, place) => (counts?.[place] ? number(counts[place].error) : "–");
-const partWords = (counts, place) => (counts?.[place] ? `${number(counts[place].noise)} + ${number(counts[place].discretisation)}` : "–");
+const paragraph = (text, className = "") => Object.assign(document.createElement("p"), { textContent: text, className });
 
-// The rules side by side, the one recommended, and why; nothing where there is no prediction.
+// The error of a count, and in brackets its parts: noise and cut cells.
+function countWords(count) {
+  return count ? `${number(count.error)} (${number(count.noise)} + ${number(count.discretisation)})` : "–";
+}
+
+// The rules side by side if the rows fill this share of the space.
+function rulesTable(alternatives, occupied) {
+  const rows = alternatives.flatMap(({ rule, predictions }) => predictions.filter((each) => each.occupied === occupied)
+    .map(({ cells, counts, expected_deviation: deviation }) => [rule, number(cells, 7), countWords(counts?.[0]), countWords(counts?.[1]), number(deviation)]));
+  const table = Object.assign(document.createElement("div"), { className: "scroll" });
+  table.append(textTable(["Rule", "Cells", "1 % count off by", "10 % count off by", "k-means"], rows));
+  return [paragraph(occupied === 1 ? "If the rows lie everywhere:" : `If the rows lie in 1/${number(1 / occupied)} of the space:`), table];
+}
+
+// The rule that is recommended and why, and the rules side by side; nothing where there is no prediction.
 export function planRules(place, { alternatives = [], recommendation = null }) {
   if (!recommendation) {
     place.replaceChildren();
     return;
   }
-  const rows = alternatives.flatMap(({ rule, predictions }) => predictions.map(({ occupied, cells, counts, expected_deviation: deviation }) => [
-    `${rule}${rule === recommendation.rule ? " (recommended)" : ""}, rows ${placeWords(occupied)}`, number(cells, 7),
-    countWords(counts, 0), partWords(counts, 0), countWords(counts, 1), partWords(counts, 1), number(deviation),
-  ]));
-  const table = Object.assign(document.createElement("div"), { className: "scroll" });
-  table.append(textTable(["Rule", "Cells", "1 % count", "noise + cut", "10 % count", "noise + cut", "k-means"], rows));
-  const words = (text, className = "") => Object.assign(document.createElement("p"), { textContent: text, className });
-  const notes = alternatives.filter(({ note }) => note).map(({ rule, note }) => words(`${rule}: ${note}`, "help"));
-  const parts = [...(rows.length ? [table] : []), words(recommendation.reason), ...notes, words(recommendation.assumption, "help")];
-  place.replaceChildren(...titled("Rules for the grid", ...parts));
-  if (rows.length) watchScroll(table);
+  const pictures = [...new Set(alternatives.flatMap(({ predictions }) => predictions.map(({ occupied }) => occupied)))];
+  const reason = document.createElement("p");
+  reason.append(Object.assign(document.createElement("strong"), { textContent: recommendation.reason }));
+  const notes = alternatives.filter(({ note }) => note).map(({ rule, note }) => paragraph(`${rule}: ${note}`, "help"));
+  const key = pictures.length ? [paragraph("In brackets: noise + cut cells.", "help")] : [];
+  place.replaceChildren(...titled("Rules for the grid", reason, ...pictures.flatMap((occupied) => rulesTable(alternatives, occupied)),
+    ...key, ...notes, paragraph(recommendation.assumption, "help")));
+  place.querySelectorAll(".scroll").forEach(watchScroll);
 }
 
 // What other limits of rows per person would cost; nothing for records. The dataset's own limit is marked.
