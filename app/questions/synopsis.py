@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 
+import numpy as np
+
 from app.questions import files
 from app.questions.encoding import axis_reply, grid_reply, listed
 from app.questions.files import Format
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question
+from app.questions.reasons import Reasons
 from core.checkpoint import Checkpoint
+from core.domain.axis import OFFSET_STEPS
 from core.intervals.levels import alpha_of, alpha_of_each
 from core.mechanisms.discrete_laplace import MECHANISM
+from core.mechanisms.vector_laplace import MECHANISM as OFFSET_MECHANISM
 from core.noisy_histogram import NoisyHistogram
+from core.synopsis import Synopsis
 from rugnik import wire
 
 FORMS = (Format.JSON, Format.CSV, Format.PARQUET, Format.ARROW)
@@ -25,8 +31,12 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Synopsis:
         synopsis, histogram = prepared.synopsis, prepared.histogram
         axes = zip(histogram.domain.attributes, histogram.grid.axes, strict=True)
+        reach, reasons = _reach(histogram, level), Reasons()
+        values = histogram.counts.astype(np.float64)
+        reasons.about_many("cells", values, values - reach.each, values + reach.each)
         return wire.Synopsis(
             **common,
+            notes=reasons.notes,
             dataset=synopsis.dataset,
             grid=grid_reply(histogram.grid),
             attributes=tuple(axis_reply(*axis) for axis in axes),
@@ -43,7 +53,8 @@ def synopsis(level: float, form: Format = Format.JSON) -> Question:
             cells=listed(histogram.cells.listed),
             counts=listed(histogram.counts),
             noise_sd=histogram.law.standard_deviation,
-            reach=_reach(histogram, level),
+            reach=reach,
+            offsets=_offsets(synopsis, histogram),
         )
 
     return Question("synopsis", {"level": level} if form is Format.JSON else {"format": form.value}, answer)
@@ -54,6 +65,20 @@ def in_pieces(question: Question, prepared: Prepared, form: Format) -> Generator
     part = prepared.part(question.where)
     about = {"synopsis_digest": part.digest} | ({"slice": json.dumps(part.slice)} if part.slice else {})
     return files.written(files.cells(part.histogram, form, about), form)
+
+
+def _offsets(synopsis: Synopsis, histogram: NoisyHistogram) -> wire.Offsets | None:
+    offsets = histogram.cells.offsets
+    if offsets is None:
+        return None
+    return wire.Offsets(
+        attributes=tuple(attribute.name for attribute in histogram.domain.ordered),
+        epsilon=str(synopsis.offset_epsilon),
+        mechanism=OFFSET_MECHANISM,
+        steps=OFFSET_STEPS,
+        noise_sd=offsets.law.standard_deviation,
+        sums=listed(offsets.sums),
+    )
 
 
 def _reach(histogram: NoisyHistogram, level: float) -> wire.Reach:

@@ -22,10 +22,11 @@ from core.arrays import Wholes
 
 VERSION = 1
 BASE_SHARE, COARSE_SHARE = Fraction(1, 10), Fraction(2, 10)  # of epsilon; the leaves have the rest of their path
-COARSE_CONSTANT, LEAF_CONSTANT = 160, 5  # c
+COARSE_CONSTANT, LEAF_CONSTANT = 80, 6  # c
 LEAST_SIGNAL = 100  # N epsilon / K below this: the grid of the paper serves instead
 MOST_BASE_CELLS = 64  # of one combination of categories
 MAX_ORDERED = 3  # attributes that cells are halved along
+_BEYOND = 2**53  # rows that no noisy count has: sizes are at most 10^12
 MOST_HALVINGS = 62  # of a cell in one layer
 
 
@@ -34,6 +35,12 @@ def halvings(counts: Wholes, *, rate: Fraction, constant: int, ordered: int) -> 
     if not ordered:
         return np.zeros(len(counts), dtype=np.int64)
     return np.searchsorted(_most_rows_of_all(rate, constant, ordered), counts, side="left").astype(np.int64)
+
+
+def least_rows(rate: Fraction, constant: int, ordered: int) -> list[int]:
+    """The least noisy count that is halved once, twice and so on; thresholds that no count reaches are left out."""
+    most = _most_rows_of_all(rate, constant, ordered)
+    return [int(y) + 1 for y in most if y < _BEYOND]
 
 
 @lru_cache(maxsize=256)
