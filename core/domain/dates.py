@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Floats
 from core.domain.attribute import Missing, missing_of, refused_end, require_fields
 from core.domain.axis import Axis
 from core.domain.whole import WholeValues, starts_of
@@ -106,9 +105,9 @@ class Date(WholeValues):
         """Other bounds."""
         return Date(self.name, _date(first), _date(last))
 
-    def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
-        """Each day of the cell is equally likely."""
-        return self.numbers_in(axis, places, uniform).astype("datetime64[D]")
+    def typed(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Days."""
+        return numbers.astype("datetime64[D]")
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first day of each cell, and the day after the last one."""
@@ -204,9 +203,9 @@ class Datetime(WholeValues):
         """Other bounds."""
         return Datetime(self.name, _moment(first, self.zone), _moment(last + 1, self.zone))
 
-    def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
-        """Each microsecond of the cell is equally likely."""
-        return self.numbers_in(axis, places, uniform).astype("datetime64[us]")
+    def typed(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Microseconds."""
+        return numbers.astype("datetime64[us]")
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first moment of each cell, and the upper bound; in UTC."""

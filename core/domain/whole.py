@@ -57,6 +57,10 @@ class WholeValues(Ordered):
     def within(self, first: int, last: int) -> WholeValues:
         """The same attribute with other bounds, in steps, and no missing values."""
 
+    def typed(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Values in steps as `sample` returns them."""
+        return numbers
+
     @property
     def values(self) -> int:
         """V, how many values there are."""
@@ -135,6 +139,10 @@ class WholeValues(Ordered):
         starts = axis.starts[int(places[0]) : int(places[-1]) + 2]
         part = self.within(self.first + starts[0], self.first + starts[-1] - 1)
         return part, RunAxis(tuple(start - starts[0] for start in starts))
+
+    def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
+        """Each value of the cell is equally likely."""
+        return self.typed(self.numbers_in(axis, places, uniform))
 
     def numbers_in(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[np.int64]:
         """A value in each of these cells, in steps: each value of a cell is equally likely."""
