@@ -47,7 +47,7 @@ class LayerSums:
         layers = self._fusion.layers
         self._axes = [_AxisSteps(axis.widths()) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
-        self._planning_scale = _planning_scale(self._fusion)
+        self._planning_scale = planning_scale(self._fusion)
 
     def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
         """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha."""
@@ -211,7 +211,7 @@ def _chosen(edges: Edges, x: int) -> _Lists:
     return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, none, none, none)
 
 
-def _planning_scale(fusion: Fusion) -> Floats:
+def planning_scale(fusion: Fusion) -> Floats:
     """For each base cell the largest scale that a draw of noise of any layer has in a sum over leaves below it."""
     layers, laws = fusion.layers, fusion.layers.laws
     base = fusion.t * fusion.base_weight / laws.base.rate

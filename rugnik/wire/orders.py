@@ -10,6 +10,10 @@ from rugnik.wire.base import Body, Reply
 from rugnik.wire.common import Grid
 from rugnik.wire.limits import MAX_DIMENSIONS, Doc, EpsilonText, Limits, Whole, one_of
 
+Note = Annotated[
+    str | None,
+    Doc("Of the adaptive rule: whether its cells are cut, or the grid of the paper serves instead, and why."),
+]
 Threshold = Annotated[int | None, Doc("Only cells whose noisy count reaches it are released; null: every cell.")]
 
 
@@ -76,7 +80,7 @@ class Noise(Reply):
     mechanism: str
     epsilon_histogram: str
     epsilon_size: str
-    cell_sd: float
+    cell_sd: Annotated[float, Doc("Of a count; of a layered release, of a leaf below a base cell that was cut.")]
     size_sd: float | None
 
 
@@ -137,3 +141,4 @@ class Plan(Reply):
     people: Annotated[
         tuple[PersonCost, ...], Doc("What counting more or fewer rows of each person costs; left out for records.")
     ] = ()
+    note: Note = None
