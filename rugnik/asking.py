@@ -83,9 +83,13 @@ class Asking(Connected):
         level: float | None = None,
         simultaneous: bool = False,
         where: Box = (),
+        snap: bool = False,
     ) -> Counts:
-        """Count the rows in up to 10,000 boxes at once, each a box as for `count`; all of them lie in `where`."""
-        common = _given(level=level, where=ranges(where) or None)
+        """Count the rows in up to 10,000 boxes at once, each a box as for `count`; all of them lie in `where`.
+
+        With `snap` the boxes move to cell edges, and `snapped` has their ends.
+        """
+        common = _given(level=level, where=ranges(where) or None, snap=snap or None)
         body = CountsBody(boxes=[ranges(box) for box in boxes], simultaneous=simultaneous, **common)
         return self.ask_with_body(release, Counts, body)
 

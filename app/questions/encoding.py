@@ -77,9 +77,14 @@ def axis_reply(attribute: Attribute, axis: Axis, summed: int = 1) -> wire.Axis:
     return wire.Axis(name=attribute.name, kind=attribute.kind, edges=written, missing=axis.keeps_missing)
 
 
+def shown_ends(attribute: Ordered, interval: Interval) -> tuple[float | str, float | str]:
+    """The ends of an interval in an attribute's own unit, as JSON has them; where that rounds, outwards."""
+    return attribute.shown(interval.low, up=False), attribute.shown(interval.high, up=True)
+
+
 def value_interval_reply(attribute: Ordered, interval: Interval) -> wire.ValueInterval:
     """From an interval in an attribute's own unit; where that rounds, outwards."""
-    low, high = attribute.shown(interval.low, up=False), attribute.shown(interval.high, up=True)
+    low, high = shown_ends(attribute, interval)
     return wire.ValueInterval(level=interval.level, low=low, high=high)
 
 

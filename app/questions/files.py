@@ -21,6 +21,7 @@ from app.questions.spreadsheets import as_text
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.listing import listings
 from core.domain.attribute import Attribute
+from core.domain.axis import OFFSET_STEPS
 from core.domain.domain import Domain
 from core.domain.number import Number
 from core.noisy_histogram import NoisyHistogram
@@ -55,6 +56,7 @@ _MEDIA_TYPES = {
 def cells(histogram: NoisyHistogram, form: Format, about: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
     """Every cell, or every listed one, with its box in the attributes' own types and its noisy count.
 
+    With offsets, a column for each ordered attribute has their noisy sums, in `offset_steps` to half a cell.
     What is said `about` them goes with the file where its form has room for it. There is always a batch, if need be an
     empty one.
     """
@@ -63,15 +65,21 @@ def cells(histogram: NoisyHistogram, form: Format, about: Mapping[str, str]) -> 
         return
     grid, attributes = histogram.grid, histogram.domain.attributes
     metadata = {**about, **{name: str(value) for name, value in histogram.cells.header().items()}}
+    offsets = histogram.cells.offsets
+    if offsets is not None:
+        metadata["offset_steps"] = str(OFFSET_STEPS)
+    sums_of = [f"{attribute.name}_offsets" for attribute in histogram.domain.ordered] if offsets is not None else []
     for start in range(0, max(1, len(histogram.counts)), _CELLS_AT_ONCE):
         counts = histogram.counts[start : start + _CELLS_AT_ONCE]
         numbers = histogram.cells.numbers_at(np.arange(start, start + len(counts)))
         columns: list[tuple[str, pa.Array]] = []
         for attribute, axis, places in zip(attributes, grid.axes, grid.places(numbers).T, strict=True):
             columns += cell_columns(attribute, axis, places, csv=form is Format.CSV)
-        names = distinct((name for name, _ in columns), "count")
+        names = distinct((name for name, _ in columns), "count", *sums_of)
         own = [(name, column) for name, (_, column) in zip(names, columns, strict=True)]
-        yield _batch([*own, ("count", pa.array(counts))], metadata)
+        sums = () if offsets is None else tuple(offsets.sums[start : start + len(counts)].T)
+        own += [("count", pa.array(counts)), *zip(sums_of, (pa.array(each) for each in sums), strict=True)]
+        yield _batch(own, metadata)
 
 
 def _layers(cells: AdaptiveCells, domain: Domain, form: Format, about: Mapping[str, str]) -> Iterator[pa.RecordBatch]:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 
+import numpy as np
+
 from app.questions import files
 from app.questions.encoding import axis_reply, cells_reply, listed
 from app.questions.files import Format
 from app.questions.layers import layers_reply
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question
+from app.questions.reasons import Reasons
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.listing import listings, merged
 from core.checkpoint import Checkpoint
+from core.domain.axis import OFFSET_STEPS
 from core.errors import InvalidQuery
 from core.intervals.levels import alpha_of, alpha_of_each
 from core.mechanisms.discrete_laplace import MECHANISM
+from core.mechanisms.vector_laplace import MECHANISM as OFFSET_MECHANISM
 from core.noisy_histogram import NoisyHistogram
 from core.queries.effort import effort_of_listing
+from core.synopsis import Synopsis
 from rugnik import wire
 
 FORMS = (Format.JSON, Format.CSV, Format.PARQUET, Format.ARROW)
@@ -35,9 +41,14 @@ def synopsis(level: float, form: Format = Format.JSON, cells: int | None = None)
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Synopsis:
         synopsis, histogram = prepared.synopsis, prepared.histogram
         axes = zip(histogram.domain.attributes, histogram.grid.axes, strict=True)
-        layers = _layers(histogram, level, cells)
+        layers, reasons = _layers(histogram, level, cells), Reasons()
+        reach = _reach(histogram, level) if layers is None else None
+        if reach is not None:
+            values = histogram.counts.astype(np.float64)
+            reasons.about_many("cells", values, values - reach.each, values + reach.each)
         return wire.Synopsis(
             **common,
+            notes=reasons.notes,
             dataset=synopsis.dataset,
             grid=cells_reply(histogram.cells),
             attributes=tuple(axis_reply(*axis) for axis in axes),
@@ -54,7 +65,8 @@ def synopsis(level: float, form: Format = Format.JSON, cells: int | None = None)
             cells=listed(histogram.cells.listed),
             counts=listed(histogram.counts) if layers is None else layers.leaf.counts,
             noise_sd=histogram.law.standard_deviation if layers is None else None,
-            reach=_reach(histogram, level) if layers is None else None,
+            reach=reach,
+            offsets=_offsets(synopsis, histogram),
             layers=layers,
         )
 
@@ -81,6 +93,20 @@ def in_pieces(question: Question, prepared: Prepared, form: Format) -> Generator
     part = prepared.part(question.where)
     about = {"synopsis_digest": part.digest} | ({"slice": json.dumps(part.slice)} if part.slice else {})
     return files.written(files.cells(part.histogram, form, about), form)
+
+
+def _offsets(synopsis: Synopsis, histogram: NoisyHistogram) -> wire.Offsets | None:
+    offsets = histogram.cells.offsets
+    if offsets is None:
+        return None
+    return wire.Offsets(
+        attributes=tuple(attribute.name for attribute in histogram.domain.ordered),
+        epsilon=str(synopsis.offset_epsilon),
+        mechanism=OFFSET_MECHANISM,
+        steps=OFFSET_STEPS,
+        noise_sd=offsets.law.standard_deviation,
+        sums=listed(offsets.sums),
+    )
 
 
 def _reach(histogram: NoisyHistogram, level: float) -> wire.Reach:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.radius import radii
-from core.adaptive.sums import planning_scale
 from core.arrays import Floats, Wholes
 from core.domain.attribute import Ordered
 from core.domain.domain import Domain
@@ -103,7 +102,7 @@ def _leaves(cells: AdaptiveCells, domain: Domain) -> Listing:
         leaves.places,
         cells.counts,
         np.sqrt(cells.fusion.leaf_variance[base]),
-        Fused(cells.estimates, np.sqrt(cells.variances), planning_scale(cells.fusion)[base]),
+        Fused(cells.estimates, np.sqrt(cells.variances), cells.fusion.largest_scales[base]),
         shares=None if cells.part is None else leaves.shares,
     )
 
@@ -152,7 +151,7 @@ def merged(cells: AdaptiveCells, domain: Domain, *, most: int) -> Listing:
         leaves.places[first],
         counts,
         np.sqrt(w * summed),
-        Fused(sums, np.sqrt(np.maximum(variance, 0.0)), planning_scale(fusion)[base]),
+        Fused(sums, np.sqrt(np.maximum(variance, 0.0)), fusion.largest_scales[base]),
         summed=summed,
     )
 

@@ -155,6 +155,10 @@ class Ordered(Attribute):
         """How far a value lies from the centre of its cell at most, in its own unit."""
 
     @abstractmethod
+    def reaches(self, axis: Axis) -> Floats:
+        """The same for each cell of values. The largest is `reach`."""
+
+    @abstractmethod
     def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
         """The least and the greatest value of the cells from `first` to `last`, in its own unit."""
 

@@ -98,8 +98,13 @@ class WholeValues(Ordered):
 
     def reach(self, axis: Axis) -> float:
         """From the first or the last value of the longest run to its centre: nothing for runs of a single value."""
-        half = float(np.diff(starts_of(axis)).max()) / 2
-        return max(half + self.edge_offset, half - 1 - self.edge_offset) / self.steps_per_unit
+        return float(self.reaches(axis).max())
+
+    def reaches(self, axis: Axis) -> Floats:
+        """By the length of each run."""
+        half = np.diff(starts_of(axis)) / 2.0
+        reaches: Floats = np.maximum(half + self.edge_offset, half - 1 - self.edge_offset) / self.steps_per_unit
+        return reaches
 
     def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
         """The first value of the first run and the last value of the last one."""

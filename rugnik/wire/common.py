@@ -28,6 +28,10 @@ class Answer(Reply):
         Mapping[str, str] | None,
         Doc("The part of the rows that was asked about, as it was answered: whole cells, by attribute."),
     ] = None
+    notes: Annotated[
+        tuple[str, ...],
+        Doc("Reasons in words, where a value lies at an end of its own interval; left out where none does."),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

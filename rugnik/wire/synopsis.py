@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from rugnik.wire.base import Reply
 from rugnik.wire.cells import Axis, Box, Reach, box_of, boxes_of, cell_frame
 from rugnik.wire.common import Answer, Grid
 from rugnik.wire.datasets import Unit
@@ -14,10 +15,27 @@ from rugnik.wire.limits import Doc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Offsets(Reply):
+    """Noisy sums of how far the rows of a cell lie from its middle: a list for each cell, a sum for each attribute.
+
+    An offset runs from -`steps` at the lower edge of a cell to `steps` at its upper edge. So a cell's mean lies
+    sum / (steps count) halves of a cell from its middle, but for noise of standard deviation `noise_sd` in each sum.
+    """
+
+    attributes: tuple[str, ...]
+    epsilon: str
+    mechanism: str
+    steps: int
+    noise_sd: float
+    sums: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Synopsis(Answer):
     """The noisy histogram as drawn, the last attribute fastest, or a part of it. `reach` is as for a marginal.
 
-    `epsilon` is what the whole release cost. The size of a part is the sum of its cells, at least 1.
+    `epsilon` is what the whole release cost, `epsilon_histogram` what the counts cost. The size of a part is the sum of
+    its cells, at least 1.
 
     With a `threshold`, only cells whose noisy count reaches it, by number in `cells`; else every cell.
 
@@ -44,6 +62,9 @@ class Synopsis(Answer):
     counts: tuple[int, ...]
     noise_sd: float | None
     reach: Reach | None
+    offsets: Annotated[
+        Offsets | None, Doc("Where the rows of listed cells lie within them; left out where none were bought.")
+    ] = None
     layers: Annotated[Layers | None, Doc("Of an adaptive release: all of its cells; else left out.")] = None
 
     def boxes(self) -> Iterator[Box]:
@@ -55,10 +76,17 @@ class Synopsis(Answer):
         return (box_of(self.attributes, number) for number in self.cells)
 
     def to_pandas(self) -> Any:
-        """One row per cell that has a count; of an adaptive release those of all layers, named in a column `layer`."""
+        """One row per cell that has a count, with its sums of offsets where there are any.
+
+        Of an adaptive release the cells of all layers, named in a column `layer`.
+        """
         if self.layers is not None:
             return self._layers_frame(self.layers)
-        return cell_frame(self.attributes, self.boxes(), count=self.counts)
+        columns: dict[str, Any] = {"count": self.counts}
+        if self.offsets is not None:
+            for x, name in enumerate(self.offsets.attributes):
+                columns[f"{name}_offsets"] = [sums[x] for sums in self.offsets.sums]
+        return cell_frame(self.attributes, self.boxes(), **columns)
 
     def _layers_frame(self, layers: Layers) -> Any:
         """A row for each cell of each layer; estimates are there for leaves only."""

@@ -18,7 +18,8 @@ function declaredNumbers(texts, read, message) {
 export class NumberAttribute extends Ordered {
   static kind = "number";
   static title = "number";
-  static hint = "Any number. Values beyond a bound are clipped to it or dropped, as each order says.";
+  static hint = "Any number. Values beyond a bound are clipped to it or dropped, as each order says. " +
+    "Declare a column of whole numbers as a whole number: its cells then never cut a value.";
 
   static read(text) {
     return text.trim() === "" || !Number.isFinite(Number(text)) ? null : Number(text);
