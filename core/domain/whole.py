@@ -95,6 +95,11 @@ class WholeValues(Ordered):
         edges: Floats = (self.first + starts_of(axis) + self.edge_offset) / self.steps_per_unit
         return edges
 
+    def values_at(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """The edge below the nearest value."""
+        edges: Floats = (self.first + nearest_code(codes) + self.edge_offset) / self.steps_per_unit
+        return edges
+
     def reach(self, axis: Axis) -> float:
         """From the first or the last value of the longest run to its centre: nothing for runs of a single value."""
         return float(self.reaches(axis).max())
@@ -151,6 +156,11 @@ class WholeValues(Ordered):
         inside = np.minimum((uniform * lengths).astype(np.int64), lengths - 1)
         numbers: NDArray[np.int64] = self.first + starts[places] + inside
         return numbers
+
+
+def nearest_code(codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers; those that are whole already stay exactly as they are."""
+    return np.rint(codes).astype(np.int64) if codes.dtype.kind == "f" else codes.astype(np.int64)
 
 
 def starts_of(axis: Axis) -> NDArray[np.int64]:
