@@ -71,6 +71,18 @@ class LayerSums:
             low[:, 0, x], high[:, 0, x] = axis.units(lines[first]), axis.units(lines[last])
         return Edges(low=low, high=high)
 
+    def in_codes(self, edges: Edges) -> tuple[Wholes, Wholes]:
+        """(boxes, d) twice: the ends of boxes along the ordered axes in codes."""
+        low, high = (np.empty((len(edges), len(self._axes)), dtype=np.int64) for _ in range(2))
+        pairs = zip(self.synopsis.grid.ordered_axes, self._axes, self._fusion.layers.axes, strict=True)
+        for i, (x, axis, codes) in enumerate(pairs):
+            for ends, each in ((low, edges.low), (high, edges.high)):
+                steps = axis.steps(each[:, 0, x])
+                places = np.clip(np.searchsorted(axis.starts, steps, side="right") - 1, 0, len(codes.starts) - 2)
+                inside = (steps - axis.starts[places]) << codes.shift
+                ends[:, i] = np.minimum(codes.starts[places] + inside, codes.starts[places + 1])
+        return low, high
+
     @cached_property
     def _lines(self) -> list[Wholes]:
         """The edges of all leaves along each axis, in steps, ascending."""
