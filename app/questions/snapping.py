@@ -59,5 +59,5 @@ def _ends(attribute: Ordered, low: int, high: int) -> wire.ValueEnds:
     if isinstance(attribute, WholeValues):
         bounds = attribute.within(attribute.first + low, attribute.first + high - 1).declaration()
         return wire.ValueEnds(low=bounds["lower"], high=bounds["upper"])
-    ends = (attribute.start + code / NUMBER_CODES * attribute.width for code in (low, high))
-    return wire.ValueEnds(*ends)
+    lower, upper = (attribute.start + code / NUMBER_CODES * attribute.width for code in (low, high))
+    return wire.ValueEnds(low=lower, high=upper)
