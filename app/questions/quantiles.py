@@ -8,6 +8,7 @@ from typing import Annotated
 from app.questions.encoding import value_interval_reply
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
+from app.questions.reasons import ON_EDGE, ROUNDED, Reasons
 from core.checkpoint import Checkpoint
 from core.domain.attribute import Ordered
 from core.queries import quantile as core_quantile
@@ -28,7 +29,11 @@ def quantiles(
         histogram = prepared.histogram
         computed = core_quantile.quantiles(histogram, attribute, q, level=level)
         (kind,) = (each for each in histogram.domain.ordered if each.name == attribute)
-        return wire.Quantiles(**common, quantiles=tuple(_reply(kind, each) for each in computed))
+        reasons = Reasons()
+        otherwise = ROUNDED if kind.is_whole else ON_EDGE
+        for each in computed:
+            reasons.about_value(kind, f"the {each.q:g}-quantile", each.value, each.interval, otherwise=otherwise)
+        return wire.Quantiles(**common, notes=reasons.notes, quantiles=tuple(_reply(kind, each) for each in computed))
 
     parameters = {"attribute": attribute, "q": list(q), "level": level}
     return Question("quantiles", parameters, answer, effort_of=partial(effort_of_cells, passes=len(q)))

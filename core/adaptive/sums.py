@@ -24,7 +24,7 @@ from core.errors import InvalidQuery
 from core.noisy_histogram import NoisyHistogram
 from core.queries.edges import BoundedCounts, Edges
 
-_AT_ONCE = 2**20  # cells on borders
+_AT_ONCE = 2**18  # cells on borders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,15 +133,17 @@ class LayerSums:
         sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
         within = np.zeros((3, pairs))
         scale = np.broadcast_to(self._planning_scale[bases], (3, pairs))
-        for owner, cells, below in border.children():
-            taken = self._leaves.take(cells, below)
-            u, w = fusion.u[cells], fusion.leaf_variance[bases[owner]]
-            for i in range(3):
-                mean = taken.mean[i]
-                estimate[i] += np.bincount(owner, weights=taken.estimate[i], minlength=pairs)
-                sum_u[i] += np.bincount(owner, weights=u * mean, minlength=pairs)
-                sum_uu[i] += np.bincount(owner, weights=u * mean * mean, minlength=pairs)
-                within[i] += np.bincount(owner, weights=w * taken.spread[i], minlength=pairs)
+        for face in border.faces():
+            u = fusion.u[face.parts]
+            starts = np.flatnonzero(np.diff(face.owner, prepend=-1))  # owners ascend
+            owners = face.owner[starts]
+            for i, taken in enumerate(self._leaves.take(face)):
+                part = u * taken.mean
+                estimate[i, owners] += np.add.reduceat(taken.estimate, starts)
+                sum_u[i, owners] += np.add.reduceat(part, starts)
+                sum_uu[i, owners] += np.add.reduceat(part * taken.mean, starts)
+                within[i, owners] += np.add.reduceat(taken.spread, starts)
+        within *= fusion.leaf_variance[bases]
         total, t = fusion.total_u[bases], fusion.t[bases]
         variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
         return estimate, variance, scale

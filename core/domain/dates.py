@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.domain.attribute import Missing, missing_of, refused_end, require_fields
 from core.domain.axis import Axis
-from core.domain.whole import WholeValues, starts_of
+from core.domain.whole import WholeValues, nearest_code, starts_of
 from core.errors import InvalidDomain
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -111,8 +111,11 @@ class Date(WholeValues):
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first day of each cell, and the day after the last one."""
-        days = self.first + starts_of(axis)
-        return np.minimum(days, _LAST_DAY).astype("datetime64[D]")
+        return self.values_at(starts_of(axis))
+
+    def values_at(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Days."""
+        return np.minimum(self.first + nearest_code(codes), _LAST_DAY).astype("datetime64[D]")
 
     def written(self, values: NDArray[Any]) -> list[str]:
         """Dates YYYY-MM-DD."""
@@ -209,7 +212,11 @@ class Datetime(WholeValues):
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first moment of each cell, and the upper bound; in UTC."""
-        return (self.first + starts_of(axis)).astype("datetime64[us]")
+        return self.values_at(starts_of(axis))
+
+    def values_at(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Moments in UTC."""
+        return (self.first + nearest_code(codes)).astype("datetime64[us]")
 
     def written(self, values: NDArray[Any]) -> list[str]:
         """RFC 3339 moments in the attribute's zone."""

@@ -28,7 +28,8 @@ class AttributeMoments:
     """Mean and variance of an ordered attribute, over the rows that have a value of it.
 
     The grid moves mean and standard deviation by `discretisation` at most. With cells of different widths the standard
-    deviation may move by more: `deviation_shift`.
+    deviation may move by more: `deviation_shift`. Where it moves by h at most, a variance of s^2 moves by h (2 s + h)
+    at most; `variance_shift` is that for the largest s of the variance's interval.
     """
 
     name: str
@@ -41,6 +42,12 @@ class AttributeMoments:
     def sd_discretisation(self) -> float:
         """How far the cells move the standard deviation at most."""
         return self.discretisation if self.deviation_shift is None else self.deviation_shift
+
+    @property
+    def variance_shift(self) -> float:
+        """How far the grid moves the variance at most, wherever it lies in its interval."""
+        h = self.sd_discretisation
+        return h * (2.0 * sqrt(max(self.variance.interval.high, 0.0)) + h)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Size, means, variances, covariances and correlations of the gridded rows, each a ratio of noisy sums.
 
 Rows count at the centre of their cell. What that adds is bounded apart: a mean moves by at most half the width of the
-widest cell, and so does a standard deviation, since the distance between a row and its cell's centre is at most that.
+widest cell, h, and so does a standard deviation, since the distance between a row and its cell's centre is at most that
+(Minkowski's inequality). A variance s^2 therefore moves by at most (s + h)^2 - s^2 = h (2 s + h).
 (Of whole numbers and dates, half of what lies between the first and the last value of a cell.) Only rows with a value
 of an attribute count for its moments, and rows with a value of both for a pair; the size counts all rows.
 

@@ -60,7 +60,8 @@ def quantile(synopsis: NoisyHistogram, name: str, q: float, *, level: float) -> 
     The value is read off the non-negative counts, rows spread evenly within a cell. The interval: at an edge e let
     D(e) = (1 - q) (rows below) - q (rows above). Without noise D <= 0 at the lower edge of the quantile's cell and
     D >= 0 at its upper edge. A cell stays in the interval unless the noisy D says otherwise by more than the radius of
-    its noise; each of the two tests errs with alpha / 2 at most. So it covers the noise and the cell's width. Of whole
+    its noise; each of the two tests errs with alpha / 2 at most. So it covers the noise and the cell's width. The cell
+    of the value is kept in any case, which loses no coverage. Of whole
     numbers, dates and datetimes the value and the ends are values of the attribute: the least value with a share q of
     the rows at or below it.
     """
@@ -72,8 +73,9 @@ def quantile(synopsis: NoisyHistogram, name: str, q: float, *, level: float) -> 
     part = with_values(synopsis, (name,))
     attribute, axis = part.domain.ordered[part.domain.ordered_axes.index(x)], part.grid.axes[x]
     counts = part.cells.marginal((x,))
-    low, high = attribute.extent(axis, *_kept_cells(part, x, counts, q, alpha_of(level)))
     cell, share = _place(nonnegative(counts), q)
+    first, last = _kept_cells(part, x, counts, q, alpha_of(level))
+    low, high = attribute.extent(axis, min(first, cell), max(last, cell))
     return Quantile(
         q=q,
         value=attribute.value_within(axis, cell, share),

@@ -166,7 +166,7 @@ def _slice(histogram: NoisyHistogram, part: Part) -> Slice:
         whole = whole.less(
             rows=float(histogram.counts.sum() - cells.counts.sum()),
             listed=len(histogram.counts) - len(cells.counts),
-            cells=histogram.grid.cell_count - part.grid.cell_count,
+            cells=(histogram.grid.cell_count - part.grid.cell_count) * histogram.law.draws,
         )
     before = histogram.where if isinstance(histogram, Slice) else {}
     return Slice(
