@@ -16,7 +16,7 @@ Variances, covariances and correlations are unions over the means that they are 
 `core.queries.moments`. Weights that depend on the noise through the mean would fail here as they do there.
 
 *What the leaves add.* Let leaf j have n_j rows, each at most h_j from its middle. The mean moves by the mean of these
-distances at most, sum of n_j h_j / N, and the standard deviation by their root mean square (Minkowski's inequality). For
+distances at most, sum of n_j h_j / N, and the standard deviation by their root mean square (Minkowski). For
 n_j stands max(z_j, 0), which is too much on average. Where a slice cuts a leaf, of which F_j rows are expected in all
 and s_j F_j inside, up to max(s_j, 1 - s_j) F_j rows may be more or fewer. With m the mean and v the variance at the
 middles, that moves the mean by at most that many times |x_j - m| / N, and the variance by that many times
@@ -166,7 +166,7 @@ class _Sums:
         return float(np.clip(numerator @ self.values / total, *bounds)) if total > 0.0 else None
 
     def radius(self, combination: Floats, alpha: float) -> float:
-        """The radius of the noise of a combination of the sums. No draw in it is larger than in all of them added up."""
+        """The radius of the noise of a combination of sums. No draw in it is larger than in all of them together."""
         deviation = sqrt(max(0.0, float(combination @ self._covariances @ combination)))
         scale = float(np.abs(combination) @ self._scales)
         return float(radii(np.array([deviation]), np.array([scale]), alpha=alpha)[0]) if deviation > 0.0 else 0.0
