@@ -32,6 +32,7 @@ from core.domain.number import Number
 from core.histogram import OccupiedCounts, empty_counts
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.threshold import least_threshold
+from core.offsets import takes_offsets
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.queries.clusters import find_clusters
 from core.randomness import NoiseSource, seeded
@@ -41,7 +42,7 @@ from core.synopsis import Synopsis
 
 CLUSTERS = 8
 ROWS = 100_000
-DIMENSIONS = (4, 6, 8)
+DIMENSIONS = (4, 6, 8, 10)
 EPSILONS = ("1", "0.1")
 SEEDS = range(400, 410)  # nothing was chosen by these datasets
 MAX_CELLS = 4_000_000  # the service's default
@@ -75,7 +76,11 @@ def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
     d = rows.shape[1]
     domain = Domain(tuple(Number(f"x{i}", -1, 1) for i in range(d)))
     order = Order(
-        attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=CLUSTERS, size=DeclaredSize(len(rows))
+        attributes=domain.attributes,
+        epsilon=Epsilon.parse(epsilon),
+        clusters=CLUSTERS,
+        size=DeclaredSize(len(rows)),
+        offsets=takes_offsets(domain.attributes),
     )
     plan = make_plan(order, max_cells=max_cells)
     counts = empty_counts(plan)

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from core.domain.grid import Grid
 from core.errors import InvalidSynopsis
+from core.mechanisms.vector_laplace import VectorLaplace
+from core.offsets import Offsets
 
 Wholes = NDArray[np.int64]
 
@@ -29,6 +31,11 @@ class Cells(ABC):
     complete: ClassVar[bool]  # whether every cell of the grid is listed
     grid: Grid
     counts: Wholes
+
+    @property
+    def offsets(self) -> Offsets | None:
+        """Sums of offsets of the listed cells; None where none were bought."""
+        return None
 
     @property
     @abstractmethod
@@ -73,6 +80,19 @@ class Cells(ABC):
     def centres(self) -> NDArray[np.float64]:
         """The centres of the listed cells in unit coordinates, in the order of the counts."""
         return self.grid.centres(self.listed)
+
+    def mean_places(self) -> NDArray[np.float64]:
+        """The mean place of the rows of each listed cell in unit coordinates: its centre, or better with offsets."""
+        centres = self.centres()
+        if self.offsets is not None:
+            centres += self.half_widths() * self.offsets.shrunk_means(self.counts.astype(np.float64))
+        return centres
+
+    def half_widths(self) -> NDArray[np.float64]:
+        """Half the width of each listed cell on each ordered axis, in unit coordinates."""
+        places = self.grid.places(np.arange(self.grid.cell_count) if self.listed is None else self.listed)
+        halves = [np.diff(self.grid.axes[x].edges())[places[:, x]] / 2.0 for x in self.grid.ordered_axes]
+        return np.stack(halves, axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +167,7 @@ class DenseCells(Cells):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdedCells(Cells):
-    """The cells whose noisy count is at least `threshold`: their numbers, ascending, and their counts."""
+    """The cells whose noisy count is at least `threshold`: their numbers, ascending, their counts, maybe offsets."""
 
     complete = False
 
@@ -155,6 +175,7 @@ class ThresholdedCells(Cells):
     numbers: Wholes
     counts: Wholes
     threshold: int
+    offsets: Offsets | None = None
 
     def __post_init__(self) -> None:
         numbers = self.numbers
@@ -166,6 +187,8 @@ class ThresholdedCells(Cells):
         ascend = bool((numbers[1:] > numbers[:-1]).all())
         if len(numbers) and not (ascend and numbers[0] >= 0 and numbers[-1] < self.grid.cell_count):
             raise InvalidSynopsis("The cells of a synopsis ascend, and lie on its grid.")
+        if self.offsets is not None and self.offsets.sums.shape != (len(numbers), len(self.grid.ordered_axes)):
+            raise InvalidSynopsis("A synopsis with offsets has a sum for each listed cell and each ordered axis.")
         object.__setattr__(self, "numbers", _frozen(numbers))
         object.__setattr__(self, "counts", _frozen(self.counts))
 
@@ -181,8 +204,9 @@ class ThresholdedCells(Cells):
 
     @property
     def memory_bytes(self) -> int:
-        """Numbers, counts, counts as floats, cumulative weights and a place on each axis, 8 bytes each."""
-        return 8 * (4 + self.grid.dimensions) * len(self.numbers) + 1024
+        """Numbers, counts, counts as floats, cumulative weights, and for each axis a place and a sum: 8 bytes each."""
+        sums = 0 if self.offsets is None else self.offsets.sums.shape[1]
+        return 8 * (4 + self.grid.dimensions + sums) * len(self.numbers) + 1024
 
     def numbers_at(self, positions: Wholes) -> Wholes:
         """The numbers of the cells whose counts have these positions."""
@@ -200,35 +224,46 @@ class ThresholdedCells(Cells):
 
     def restricted(self, grid: Grid, places: Sequence[Wholes | None]) -> ThresholdedCells:
         """The counts of some listed cells, on a grid of their own, with the same threshold."""
-        shape, numbers, counts = self.grid.shape, self.numbers, self.counts
+        shape, numbers, positions = self.grid.shape, self.numbers, np.arange(len(self.numbers))
         owns: dict[int, Wholes] = {}
         for x, chosen in enumerate(places):
             if chosen is not None:
                 owns[x] = np.full(shape[x], -1, dtype=np.int64)
                 owns[x][chosen] = np.arange(len(chosen))
                 kept = owns[x][numbers // prod(shape[x + 1 :]) % shape[x]] >= 0
-                numbers, counts = numbers[kept], counts[kept]
+                numbers, positions = numbers[kept], positions[kept]
         inside = self.grid.places(numbers)  # of few cells: all axes of all listed cells would take long
         for x, own in owns.items():
             inside[:, x] = own[inside[:, x]]
-        return ThresholdedCells(grid, grid.numbers(inside), counts, self.threshold)
+        # An axis of missing values alone has become one of categories.
+        axes = [i for i, x in enumerate(self.grid.ordered_axes) if grid.axes[x].is_ordered]
+        offsets = None if self.offsets is None else self.offsets.select(positions, axes)
+        return ThresholdedCells(grid, grid.numbers(inside), self.counts[positions], self.threshold, offsets)
 
     def header(self) -> dict[str, Any]:
         """The threshold."""
         return {"threshold": self.threshold}
 
     def to_bytes(self) -> bytes:
-        """The numbers of the cells, then their counts."""
-        return self.numbers.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
+        """The numbers of the cells, then their counts, then their sums of offsets."""
+        sums = b"" if self.offsets is None else self.offsets.to_bytes()
+        return self.numbers.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes() + sums
 
 
-def cells_from_bytes(grid: Grid, data: bytes, threshold: int | None) -> Cells:
-    """The cells that `to_bytes` wrote. Raises ValueError or InvalidSynopsis where the bytes are none."""
+def cells_from_bytes(grid: Grid, data: bytes, threshold: int | None, law: VectorLaplace | None = None) -> Cells:
+    """The cells that `to_bytes` wrote, with offsets where there is a law of their noise.
+
+    Raises ValueError or InvalidSynopsis where the bytes are none.
+    """
     integers = np.frombuffer(data, dtype="<i8").astype(np.int64)
     if threshold is None:
         return DenseCells(grid, integers)
-    numbers, counts = np.split(integers, 2)
-    return ThresholdedCells(grid, numbers, counts, threshold)
+    if law is None:
+        numbers, counts = np.split(integers, 2)
+        return ThresholdedCells(grid, numbers, counts, threshold)
+    columns = integers.reshape(2 + law.dimensions, -1)  # all parts have a number for each cell
+    sums = columns[2:].reshape(-1, law.dimensions)
+    return ThresholdedCells(grid, columns[0], columns[1], threshold, Offsets(sums, law))
 
 
 def _require_counts(counts: Wholes, cells: int) -> None:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.axis import OFFSET_STEPS
 from core.domain.grid import Grid
 from core.errors import InvalidRecords
 from core.plan import Plan
@@ -52,24 +53,36 @@ class Counts:
         raise TypeError("Counts are private: they leave a release only with noise added.")
 
 
+_OFFSET_LIMIT = 2**31 // OFFSET_STEPS  # rows whose sums of offsets are certain to fit into 32 bits
 _MERGE_AT = 2**20  # cells that wait to be merged: a few batches, so that a merge is worth its while
 _ADD_AT = 2**16  # cells that are added at once: about a millisecond
 
 
 class OccupiedCounts:
-    """Exact records per cell on a grid of any size: only cells that hold one. Private like Counts."""
+    """Exact records per cell on a grid of any size: only cells that hold one. Private like Counts.
 
-    def __init__(self, grid: Grid) -> None:
+    With `offsets` it also has, for each of these cells, the exact sums of the records' offsets from its middle, one
+    for each ordered axis (`core.offsets`). They are gathered in the same pass.
+    """
+
+    def __init__(self, grid: Grid, *, offsets: bool = False) -> None:
         self.grid = grid
         self._cells = np.empty(0, dtype=np.int64)
         self._numbers = np.empty(0, dtype=np.int64)
         self._waiting: list[NDArray[np.int64]] = []
         self._waiting_cells = 0
+        self._axes = grid.ordered_axes if offsets else ()
+        self._sums = np.empty((len(self._axes), 0), dtype=np.int32)
+        self._waiting_offsets: list[NDArray[np.int16]] = []
+        self._rows = 0
 
     def add(self, records: Records) -> None:
         """Count one more batch, in place: each record raises exactly one cell by one."""
         self._waiting.append(cell_indices(records, self.grid))
+        if self._axes:
+            self._waiting_offsets.append(offsets_of(records, self.grid))
         self._waiting_cells += len(records)
+        self._rows += len(records)
         if self._waiting_cells >= max(_MERGE_AT, len(self._cells)):  # so that all merges together cost n log n
             self._merge()
 
@@ -77,6 +90,21 @@ class OccupiedCounts:
         """(cells, numbers): every cell that holds a record, ascending, and how many it holds."""
         self._merge()
         return self._cells, self._numbers
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether sums of offsets are gathered."""
+        return bool(self._axes)
+
+    def sums_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The exact sums of offsets of these cells, a row for each and a column for each ordered axis; 0 for empty."""
+        self._merge()
+        sums = np.zeros((len(cells), len(self._axes)), dtype=np.int64)
+        places = np.searchsorted(self._cells, cells)
+        held = np.flatnonzero(places < len(self._cells))
+        held = held[self._cells[places[held]] == cells[held]]
+        sums[held] = self._sums[:, places[held]].T
+        return sums
 
     def _merge(self) -> None:
         cells = np.concatenate([self._cells, *self._waiting])
@@ -86,7 +114,27 @@ class OccupiedCounts:
         for start in range(0, len(place), _ADD_AT):  # in slices, because other threads stand still during add.at
             np.add.at(merged, place[start : start + _ADD_AT], numbers[start : start + _ADD_AT])
         self._numbers = merged
+        if self._axes:
+            self._merge_sums(place)
         self._waiting, self._waiting_cells = [], 0
+
+    def _merge_sums(self, place: NDArray[np.int64]) -> None:
+        """Add the waiting offsets to the sums; `place` has the new place of each old cell, then of each waiting record.
+
+        32 bits hold a sum as long as all records together are too few to exceed them.
+        """
+        kind = np.int32 if self._rows < _OFFSET_LIMIT else np.int64
+        none = np.empty((len(self._axes), 0), dtype=np.int16)
+        waiting, old = np.concatenate([none, *self._waiting_offsets], axis=1), self._sums.shape[1]
+        sums = np.zeros((len(self._axes), len(self._cells)), dtype=kind)
+        order = np.argsort(place[old:], kind="stable")
+        owners = place[old:][order]
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))  # where the records of the next cell begin
+        for total, earlier, offsets in zip(sums, self._sums, waiting, strict=True):
+            total[place[:old]] = earlier  # old cells differ from one another
+            if len(starts):
+                total[owners[starts]] += np.add.reduceat(offsets[order], starts, dtype=kind)
+        self._sums, self._waiting_offsets = sums, []
 
     def __repr__(self) -> str:
         return "OccupiedCounts(…)"
@@ -106,9 +154,20 @@ def cell_indices(records: Records, grid: Grid) -> NDArray[np.int64]:
     return numbers
 
 
+def offsets_of(records: Records, grid: Grid) -> NDArray[np.int16]:
+    """How far each record lies from the middle of its cell: a row for each ordered axis, a column for each record."""
+    axes = grid.ordered_axes
+    offsets = np.empty((len(axes), len(records)), dtype=np.int16)
+    for row, x in zip(offsets, axes, strict=True):
+        row[:] = grid.axes[x].offset_of(records.columns[x])
+    return offsets
+
+
 def empty_counts(plan: Plan) -> Counts | OccupiedCounts:
     """No record in any cell: Counts for a plan that releases every cell, OccupiedCounts for one with a threshold."""
-    return Counts.zero(plan.grid) if plan.threshold is None else OccupiedCounts(plan.grid)
+    if plan.threshold is None:
+        return Counts.zero(plan.grid)
+    return OccupiedCounts(plan.grid, offsets=plan.order.offsets)
 
 
 def count(records: Records, grid: Grid) -> Counts:

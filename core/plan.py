@@ -23,6 +23,7 @@ from core.domain.grid import MAX_DIMENSIONS, Grid
 from core.domain.number import Number
 from core.errors import InvalidOrder, TooManyCells
 from core.mechanisms.threshold import least_threshold
+from core.offsets import OFFSET_SHARE
 from core.sharing import Shape, deviation, eugkm_shared_cells, least, shared_cells
 from core.unit import RECORD, Unit
 
@@ -73,7 +74,10 @@ def _require_size(size: int, what: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order(Charged):
-    """What a grid follows from, all of it public: the attributes, the privacy unit, and what the curator asked for."""
+    """What a grid follows from, all of it public: the attributes, the privacy unit, and what the curator asked for.
+
+    With `offsets`, a part of epsilon buys noisy sums of offsets for each listed cell (`core.offsets`).
+    """
 
     attributes: tuple[Attribute, ...]
     epsilon: Epsilon
@@ -81,6 +85,7 @@ class Order(Charged):
     size: DeclaredSize | EstimatedSize
     rule: Rule = Rule.RUGNIK
     unit: Unit = RECORD
+    offsets: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.attributes) <= MAX_DIMENSIONS:
@@ -98,6 +103,10 @@ class Order(Charged):
                     f"The adaptive rule takes 1 to {MAX_ORDERED} attributes that are no categories, and any categories "
                     "beside them. Name other attributes, or choose the rule rugnik."
                 )
+        if self.offsets and len(self.attributes) < THRESHOLDED_DIMENSIONS:
+            raise InvalidOrder(f"Offsets are bought for {THRESHOLDED_DIMENSIONS} and more attributes.")
+        if self.offsets and self.size_epsilon + self.offset_epsilon >= self.epsilon:
+            raise InvalidOrder("The epsilon is too small to be shared between the size, the counts and the offsets.")
 
     @property
     def size_epsilon(self) -> Epsilon:  # type: ignore[override]  # a field of a synopsis
@@ -109,6 +118,11 @@ class Order(Charged):
                 return self.epsilon.part(share)
             case _:
                 assert_never(self.size)
+
+    @property
+    def offset_epsilon(self) -> Epsilon:  # type: ignore[override]  # a field of a synopsis
+        """What the sums of offsets are bought with: half of what the size leaves, rounded down, where there are any."""
+        return (self.epsilon - self.size_epsilon).part(OFFSET_SHARE) if self.offsets else NOTHING
 
     @property
     def shape(self) -> Shape:
@@ -139,8 +153,8 @@ class Plan:
 
     @property
     def counted_cells(self) -> int:
-        """How many cells are counted at most: all, or, with a threshold, one for each row."""
-        return self.grid.cell_count if self.threshold is None else self.size
+        """How many cells are counted at most: all or, with a threshold, no more than one for each row."""
+        return self.grid.cell_count if self.threshold is None else min(self.grid.cell_count, self.size)
 
     @property
     def ordered_cells(self) -> tuple[int, ...]:
@@ -166,6 +180,8 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
     Where attributes have too few values for K cells, all values have their own. Where no attribute is ordered, nothing
     is planned: every combination of categories is a cell. From THRESHOLDED_DIMENSIONS attributes on a grid may have
     more cells than `max_cells`: it is then released with a threshold, which leaves out nearly all of its empty cells.
+    An order with offsets always has a threshold, since sums are released for listed cells alone; its m follows from the
+    noise of the counts, as everywhere.
 
     A declared size is planned as the paper does, and a grid beyond the limit is refused. A size that is estimated comes
     as `noisy_size`, may be anything (below 1 counts as 1), and never leads to a refusal: that would select among draws.
@@ -191,7 +207,8 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
         case _:
             assert_never(order.size)
     grid = Domain(order.attributes).grid([min(m, each.most_cells or m) for each in order.attributes])
-    threshold = least_threshold(grid.cell_count, order.law) if grid.cell_count > max_cells else None
+    has_threshold = order.offsets or grid.cell_count > max_cells
+    threshold = least_threshold(grid.cell_count, order.law) if has_threshold else None
     layered = _is_layered(order, N)
     return Plan(order=order, size=N, wanted=wanted, grid=grid, threshold=threshold, is_layered=layered)
 

@@ -17,9 +17,17 @@ are counted; for rows c = 1. The proof, with the function that each step names:
    noisy histogram, which is post-processing; the module `core.mechanisms.survivors` draws what remains without drawing
    the rest, with exactly that law. Where the plan is layered, `core.adaptive.release.draw_layers` counts the rows
    three times, and its own proof says that this is histogram_epsilon-DP as well.
-5. Sequential composition, with a second step that depends on the output of the first, adds the two:
-   size_epsilon + histogram_epsilon = epsilon, in whole billionths (`core.charged.Charged`).
-6. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
+5. Where the order buys offsets (`core.offsets`), `release` adds noise to the exact sums of offsets of the cells that
+   step 4 listed. Given the list, which is public by then, take it as fixed. A record lies in one cell and adds to each
+   of its sums an offset from -S to S (`core.domain.axis.Axis.offset_of`, `core.histogram.OccupiedCounts.sums_of`). So
+   one record more or less moves the sums of one listed cell at most, and the largest of them by at most S; a unit of c
+   records moves the largest sums by at most c S, added up over the listed cells. Cells that are listed although they
+   are empty have sums of zero, and noise like all others. Each cell's vector of sums gets its own noise of the discrete
+   vector Laplace law at the rate order.offset_epsilon / (c S) (`core.charged.Charged.offset_law`): offset_epsilon-DP
+   (`core.mechanisms.vector_laplace`, "Privacy loss"). The list itself depends on the rows only through step 4.
+6. Sequential composition, with steps that depend on the output of those before, adds them up:
+   size_epsilon + histogram_epsilon + offset_epsilon = epsilon, in whole billionths (`core.charged.Charged`).
+7. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
    begins (`app.releases.uploading.upload`: a ledger entry of kind `draw`, committed). After that the charge is neither
    given back nor used for a second call, so a draw that a crash left on a disk is paid for as well.
 """
@@ -27,6 +35,9 @@ are counted; for rows c = 1. The proof, with the function that each step names:
 from __future__ import annotations
 
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.release import Counter, draw_layers
@@ -36,6 +47,8 @@ from core.errors import InvalidOrder, InvalidRecords
 from core.histogram import Counts, OccupiedCounts
 from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.mechanisms.survivors import survivors
+from core.mechanisms.vector_laplace_sampler import draw_vectors
+from core.offsets import Offsets
 from core.plan import DeclaredSize, Order, Plan, make_plan
 from core.randomness import NoiseSource
 from core.records import OutOfRange
@@ -74,7 +87,7 @@ def draw(
     dataset: str,
     release_id: str,
 ) -> Synopsis:
-    """Steps 2 to 4 of the proof: the noisy size if the order buys one, the grid, the noisy counts."""
+    """Steps 2 to 5 of the proof: the noisy size if the order buys one, the grid, the noisy counts and sums."""
     require_bounded(rows, order)
     size = None if isinstance(order.size, DeclaredSize) else noisy_size(len(rows), order, noise)
     plan = make_plan(order, max_cells=max_cells, noisy_size=size)
@@ -127,6 +140,7 @@ def _synopsis(
         cells=cells,
         epsilon=order.epsilon,
         size_epsilon=order.size_epsilon,
+        offset_epsilon=order.offset_epsilon,
         clusters=order.clusters,
         rule=order.rule,
         out_of_range=out_of_range,
@@ -148,6 +162,16 @@ def noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> C
             numbers, noisy = survivors(
                 *counts.occupied(), cell_count=grid.cell_count, threshold=threshold, law=law, noise=noise
             )
-            return ThresholdedCells(grid, numbers, noisy, threshold)
+            return ThresholdedCells(grid, numbers, noisy, threshold, _noised_sums(counts, numbers, plan, noise))
         case _:
             raise InvalidRecords("A plan with a threshold takes counts of occupied cells; any other, of all cells.")
+
+
+def _noised_sums(counts: OccupiedCounts, listed: NDArray[np.int64], plan: Plan, noise: NoiseSource) -> Offsets | None:
+    """Step 5: the exact sums of offsets of the listed cells with noise added to every one; None if none were bought."""
+    law = plan.order.offset_law(len(plan.grid.ordered_axes))
+    if counts.has_offsets != (law is not None):
+        raise InvalidRecords("Sums of offsets are gathered where the order buys them, and nowhere else.")
+    if law is None:
+        return None
+    return Offsets(counts.sums_of(listed) + draw_vectors(law, len(listed), noise), law)

@@ -9,13 +9,15 @@ from typing import Any, TypeVar
 
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.shares import LayerLaws
-from core.budget import Epsilon
+from core.budget import NOTHING, Epsilon
 from core.canonical import canonical_json
 from core.cells import Cells, cells_from_bytes
 from core.charged import Charged
+from core.domain.axis import OFFSET_STEPS
 from core.domain.domain import Domain
 from core.errors import CoreError, InvalidSynopsis
 from core.mechanisms.discrete_laplace import MECHANISM
+from core.mechanisms.vector_laplace import MECHANISM as OFFSET_MECHANISM
 from core.noisy_histogram import NoisyHistogram
 from core.plan import Rule
 from core.records import OutOfRange
@@ -23,6 +25,7 @@ from core.unit import RECORD, Unit
 
 _MAGIC = b"rugnik synopsis %d\n"
 _FORMATS = (1, 2, 3)
+_OFFSETS_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,6 +35,7 @@ class Synopsis(Charged, NoisyHistogram):
     `cells` are the noisy counts on their grid: `DenseCells` for every cell, `ThresholdedCells` for those that reach a
     threshold, `AdaptiveCells` for the cells of the adaptive rule. `size` is the N that the grid was planned for, a
     statement of the curator (`size_declared`) or a noisy count bought with `size_epsilon`.
+    `offset_epsilon` bought the offsets of the cells, if they have any.
     """
 
     dataset: str
@@ -46,12 +50,20 @@ class Synopsis(Charged, NoisyHistogram):
     size: int
     size_declared: bool
     unit: Unit = RECORD
+    offset_epsilon: Epsilon = NOTHING
 
     def __post_init__(self) -> None:
         if self.grid.dimensions != self.domain.dimensions:
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
-        if self.size_epsilon >= self.epsilon:
-            raise InvalidSynopsis("The size of a synopsis was bought with a part of its epsilon, not with all of it.")
+        if self.size_epsilon + self.offset_epsilon >= self.epsilon:
+            raise InvalidSynopsis(
+                "The size and the offsets of a synopsis were bought with a part of its epsilon, not with all of it."
+            )
+        offsets = self.cells.offsets
+        if self.offset_law(len(self.grid.ordered_axes)) != (offsets and offsets.law):
+            raise InvalidSynopsis("The sums of offsets of a synopsis were bought with its epsilon for offsets.")
+        if isinstance(self.cells, AdaptiveCells) and self.rule is not Rule.ADAPTIVE:
+            raise InvalidSynopsis("Layers of cells come from the adaptive rule alone.")
 
     @property
     def digest(self) -> str:
@@ -63,7 +75,8 @@ class Synopsis(Charged, NoisyHistogram):
 
         With a threshold the numbers of the listed cells stand before their counts, in the same way. Format 1, that of
         version 0.1, serves whatever it can say: numbers alone, equally many cells on every axis, one record for a unit.
-        Format 2 has the kinds of attributes, the cells of each axis and the unit. Format 3 is format 2 with `layers`:
+        Format 2 has the kinds of attributes, the cells of each axis and the unit. Format 3 is format 2 with offsets,
+        where the header says how they were drawn and the sums of each listed cell follow the counts, or with `layers`:
         the counts are those of the base, of the coarse cells that were counted, and of the leaves (`core.adaptive`).
         """
         magic, header = _MAGIC % self._format, canonical_json(self._header())
@@ -71,7 +84,7 @@ class Synopsis(Charged, NoisyHistogram):
 
     @property
     def _format(self) -> int:
-        if isinstance(self.cells, AdaptiveCells):
+        if self.offset_epsilon or isinstance(self.cells, AdaptiveCells):
             return 3
         plain = all(isinstance(written, list) for written in self.domain.to_json())
         return 1 if plain and self.grid.cells_per_axis and not self.unit.is_person else 2
@@ -106,7 +119,8 @@ class Synopsis(Charged, NoisyHistogram):
             grid = {"cells_per_axis": self.grid.cells_per_axis, "dimensions": self.grid.dimensions}
             return header | {"grid": grid}
         cells = [axis.value_cells for axis in self.grid.axes]
-        return header | {"grid": {"cells": cells}, "unit": self.unit.to_json()}
+        header |= {"grid": {"cells": cells}, "unit": self.unit.to_json()}
+        return header | {"offsets": _offsets_header(self.offset_epsilon)} if self.offset_epsilon else header
 
     @classmethod
     def _from_header(cls, header: dict[str, Any], integers: bytes) -> Synopsis:
@@ -118,29 +132,53 @@ class Synopsis(Charged, NoisyHistogram):
             else _typed(written["cells_per_axis"], int)
         )
         threshold = _typed(header["threshold"], int) if "threshold" in header else None
-        epsilon, size_epsilon = (Epsilon.parse(header[key]) for key in ("epsilon", "size_epsilon"))
-        unit = Unit.from_json(header.get("unit"))
+        terms = _Terms(
+            epsilon=Epsilon.parse(header["epsilon"]),
+            size_epsilon=Epsilon.parse(header["size_epsilon"]),
+            offset_epsilon=Epsilon.parse(header["offsets"]["epsilon"]) if "offsets" in header else NOTHING,
+            unit=Unit.from_json(header.get("unit")),
+        )
         cells: Cells
         if "layers" in header:
-            cells = AdaptiveCells.from_bytes(
-                grid, LayerLaws.of(epsilon - size_epsilon, unit), integers, header["layers"]
-            )
+            laws = LayerLaws.of(terms.histogram_epsilon, terms.unit)
+            cells = AdaptiveCells.from_bytes(grid, laws, integers, header["layers"])
         else:
-            cells = cells_from_bytes(grid, integers, threshold)
+            cells = cells_from_bytes(grid, integers, threshold, terms.offset_law(len(grid.ordered_axes)))
         return cls(
             dataset=_typed(header["dataset"], str),
             release=_typed(header["release"], str),
             domain=domain,
             cells=cells,
-            epsilon=epsilon,
-            size_epsilon=size_epsilon,
+            epsilon=terms.epsilon,
+            size_epsilon=terms.size_epsilon,
+            offset_epsilon=terms.offset_epsilon,
             clusters=_typed(header["clusters"], int),
             rule=Rule(header["rule"]),
             out_of_range=OutOfRange(header["out_of_range"]),
             size=_typed(header["size"], int),
             size_declared=_typed(header["size_declared"], bool),
-            unit=unit,
+            unit=terms.unit,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Terms(Charged):
+    """How the charge of a synopsis was divided, as its header says."""
+
+    epsilon: Epsilon
+    size_epsilon: Epsilon
+    offset_epsilon: Epsilon
+    unit: Unit
+
+
+def _offsets_header(epsilon: Epsilon) -> dict[str, Any]:
+    """What a reader of the sums needs; the canonical check refuses any other."""
+    return {
+        "epsilon": str(epsilon),
+        "mechanism": OFFSET_MECHANISM,
+        "steps": OFFSET_STEPS,
+        "version": _OFFSETS_VERSION,
+    }
 
 
 _Kind = TypeVar("_Kind")

@@ -85,7 +85,7 @@ _EXCEEDED = {
     Cap.BYTES: "The body is larger than the {} bytes allowed.",
     Cap.INFLATED_BYTES: "The body inflates to more than the {} bytes allowed.",
     Cap.ROWS: "The file has more than the {} rows allowed.",
-    Cap.WIDE_ROWS: "A file for a release of four or more attributes may have {} rows at most.",
+    Cap.WIDE_ROWS: "A file for a release of so many attributes may have {} rows at most.",
     Cap.COLUMNS: "The file has more than the {} columns allowed; send the needed ones only.",
     Cap.BLOCK_BYTES: "A batch or page of the file is larger than the {} bytes allowed; write smaller ones.",
     Cap.METADATA_BYTES: "The metadata of the file exceed the {} bytes allowed; write fewer columns or row groups.",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.domain.domain import Domain
+from core.offsets import takes_offsets
+
 KIB = 2**10
 MIB = 2**20
 GIB = 2**30
@@ -17,7 +20,8 @@ class Limits:
     max_bytes           of the body as sent
     max_inflated_bytes  of the body after gzip, and of all Parquet pages after decompression
     max_rows            rows read, good and bad
-    max_wide_rows       the same for a release of four or more attributes: each row may need its own cell in memory
+    max_wide_rows       the same for a release of four or more attributes: each row may need its own cell in memory.
+                        With offsets a cell takes 4 bytes more for each ordered attribute: see `most_wide_rows`
     max_columns         columns of the file, wanted or not
     max_line_bytes      of a line of CSV or NDJSON; a longer line is a bad row
     max_block_bytes     of an Arrow message or a Parquet page, which must be in memory as a whole
@@ -36,3 +40,11 @@ class Limits:
     buffer_bytes: int = 64 * MIB
     spool_bytes: int = 4 * GIB
     spool_folder: Path | None = None
+
+    def most_wide_rows(self, domain: Domain) -> int:
+        """The most rows of a release of four or more attributes, such that all of them take the same memory.
+
+        A row may need its own cell: 16 bytes for its number and count and, with offsets, 4 for each ordered attribute.
+        """
+        offsets = len(domain.ordered) if takes_offsets(domain.attributes) else 0
+        return max(1, self.max_wide_rows * 4 // (4 + offsets))

@@ -197,8 +197,9 @@ class _Source:
         # The limit depends on the number of attributes and not on the grid. A grid that was planned from a noisy size
         # must not lead to a refusal, because that would select among draws.
         limits, wide = self.limits, self.domain.dimensions >= THRESHOLDED_DIMENSIONS
-        wide = wide and limits.max_wide_rows < limits.max_rows
-        cap, most = (Cap.WIDE_ROWS, limits.max_wide_rows) if wide else (Cap.ROWS, limits.max_rows)
+        most_wide = limits.most_wide_rows(self.domain)
+        wide = wide and most_wide < limits.max_rows
+        cap, most = (Cap.WIDE_ROWS, most_wide) if wide else (Cap.ROWS, limits.max_rows)
         wanted = Wanted(self.domain.attributes, self.unit.column)
         batches = read_batches(self.chunks, wanted, media_type=self.media_type, gzip=self.gzip, limits=limits)
         with closing(batches):

@@ -112,7 +112,16 @@ def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge:
     schema, order = datasets.schema_of(record.account), ReleaseOrder.from_json(charge.detail["order"])
     domain = schema.domain.select(order.attributes)
     terms = order.order(domain)
-    ordered = (release, record.account.name, charge.epsilon, domain, schema.unit, terms.law, terms.size_law)
+    ordered = (
+        release,
+        record.account.name,
+        charge.epsilon,
+        domain,
+        schema.unit,
+        terms.law,
+        terms.size_law,
+        terms.offset_epsilon,
+    )
     published = (
         synopsis.release,
         synopsis.dataset,
@@ -121,5 +130,6 @@ def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge:
         synopsis.unit,
         synopsis.law,
         synopsis.size_law,
+        synopsis.offset_epsilon,
     )
     return published == ordered and order.unit == schema.unit

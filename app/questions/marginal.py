@@ -7,6 +7,7 @@ from typing import Annotated
 from app.questions.encoding import axis_reply, listed
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
+from app.questions.reasons import Reasons
 from core.arrays import Floats
 from core.checkpoint import Checkpoint
 from core.queries.denoise import CountsKind
@@ -33,6 +34,7 @@ def get_marginal(
         axes = zip(histogram.domain.attributes, histogram.grid.axes, sizes, strict=True)
         return wire.Marginal(
             **common,
+            notes=_notes(histogram, counts),
             attributes=tuple(axis_reply(*axis) for axis in axes),
             counts=listed(_shaped(histogram, histogram.counts)),
             noise_sd=histogram.noise_sd,
@@ -59,6 +61,19 @@ def _bounds(histogram: Marginal) -> wire.Bounds | None:
         for low, high in (histogram.bounds, histogram.bounds_all)
     )
     return wire.Bounds(level=histogram.level, each=each, all=together)
+
+
+def _notes(histogram: Marginal, counts: CountsKind) -> tuple[str, ...]:
+    """Why counts of cells lie at an end of their intervals."""
+    reasons, values = Reasons(), histogram.counts
+    if histogram.bounds is not None:
+        reasons.about_many("cells", values, *histogram.bounds)
+    elif counts is CountsKind.NONNEGATIVE:
+        reasons.say("Counts that are not negative are biased; the reach is that of the raw counts, not theirs.")
+    else:
+        reach = histogram.reach or 0.0
+        reasons.about_many("cells", values, values - reach, values + reach)
+    return reasons.notes
 
 
 def _shaped(histogram: Marginal, values: Floats) -> Floats:

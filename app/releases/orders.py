@@ -16,7 +16,11 @@ from core.unit import RECORD, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseOrder:
-    """What the curator asks of one release: which attributes, on what terms. The unit is that of the dataset."""
+    """What the curator asks of one release: which attributes, on what terms. The unit is that of the dataset.
+
+    `offsets` follows from the attributes when the order is placed (`core.offsets.takes_offsets`) and is on record: what
+    was ordered before there were offsets has none.
+    """
 
     attributes: tuple[str, ...]
     epsilon: Epsilon
@@ -25,6 +29,7 @@ class ReleaseOrder:
     rule: Rule
     out_of_range: OutOfRange
     unit: Unit = RECORD
+    offsets: bool = False
 
     def order(self, domain: Domain) -> Order:
         """What a grid follows from, with the attributes as `domain` declares them; refused here if no grid could.
@@ -38,6 +43,7 @@ class ReleaseOrder:
             size=self.size,
             rule=self.rule,
             unit=self.unit,
+            offsets=self.offsets,
         )
 
     @property
@@ -47,6 +53,7 @@ class ReleaseOrder:
 
     def to_json(self) -> dict[str, Any]:
         """The order as the API shows it and the ledger records it: no floats and no guess, which serves plans."""
+        offsets = {"offsets": True} if self.offsets else {}
         return {
             "attributes": list(self.attributes),
             "epsilon": str(self.epsilon),
@@ -55,6 +62,7 @@ class ReleaseOrder:
             "rule": self.rule.value,
             "out_of_range": self.out_of_range.value,
             "unit": self.unit.to_json(),
+            **offsets,
         }
 
     @classmethod
@@ -68,6 +76,7 @@ class ReleaseOrder:
             rule=Rule(stored["rule"]),
             out_of_range=OutOfRange(stored["out_of_range"]),
             unit=Unit.from_json(stored.get("unit")),
+            offsets=stored.get("offsets", False) is True,
         )
 
 

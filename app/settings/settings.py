@@ -94,7 +94,9 @@ class Settings(BaseSettings):
     )
     max_upload_rows: int = Field(default=10**9, ge=1, description="The most rows an upload may have.")
     max_wide_rows: int = Field(
-        default=20_000_000, ge=1, description="The most rows an upload for four or more attributes may have."
+        default=20_000_000,
+        ge=1,
+        description="The most rows an upload for four or more attributes may have; with offsets, 4 / (4 + d) of them.",
     )
     max_upload_columns: int = Field(default=4096, ge=1, description="The most columns an upload may have.")
     upload_memory_bytes: int = Field(

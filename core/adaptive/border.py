@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from core.adaptive.parts import Cut, starts_of_parts
 from core.arrays import Wholes
+
+_WHOLE = 1  # the middle one of three sides
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +30,23 @@ class Item:
     def part(self, items: Wholes) -> Item:
         """Some of them."""
         return Item(self.low[items], self.high[items], self.end[items])
+
+
+class Span(NamedTuple):
+    """The same along one axis."""
+
+    low: Wholes
+    high: Wholes
+    end: Wholes
+
+
+class Face(NamedTuple):
+    """Parts that are cut along `axes` and whole along all others: item and number of each, and what is taken of it."""
+
+    axes: tuple[int, ...]
+    owner: Wholes
+    parts: Wholes
+    spans: list[Span]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,38 +74,51 @@ class Border:
         none = first >= last
         return cls(cut, cells, item, begin, stop, np.where(none, stop, first), np.where(none, stop, last))
 
-    def children(self) -> Iterator[tuple[Wholes, Wholes, Item]]:
-        """The parts that are touched and not whole: (item, part, what the box takes of it), each part once.
+    def faces(self) -> Iterator[Face]:
+        """The parts that are touched and not whole, each once, by the axes along which they are not whole.
 
-        Slab by slab: below `first` and from `last` on along an axis, with what is whole along the axes before it and
-        all that is touched along those after it.
+        Along each axis parts lie below `first`, from `first` to `last`, or from `last` on. So the border falls into
+        3^d - 1 blocks; on most of it only a single axis is cut, and the others need not be looked at.
         """
         d = self.begin.shape[1]
-        for x in range(d):
-            for low, high in ((self.begin[:, x], self.first[:, x]), (self.last[:, x], self.stop[:, x])):
-                starts = [*(self.first[:, y] for y in range(x)), low, *(self.begin[:, y] for y in range(x + 1, d))]
-                stops = [*(self.last[:, y] for y in range(x)), high, *(self.stop[:, y] for y in range(x + 1, d))]
-                yield from self._slab(starts, stops)
+        sides = (self.begin, self.first), (self.first, self.last), (self.last, self.stop)
+        for kinds in product(range(3), repeat=d):
+            axes = tuple(x for x, kind in enumerate(kinds) if kind != _WHOLE)
+            if axes:
+                starts, stops = (
+                    np.stack([sides[kind][end][:, x] for x, kind in enumerate(kinds)], axis=1) for end in (0, 1)
+                )
+                yield from self._face(axes, starts, np.maximum(stops - starts, 0))
 
-    def _slab(self, starts: list[Wholes], stops: list[Wholes]) -> Iterator[tuple[Wholes, Wholes, Item]]:
-        sides = np.stack([np.maximum(stop - start, 0) for start, stop in zip(starts, stops, strict=True)], axis=1)
-        owner, rest = cross(np.arange(len(sides)), np.zeros(len(sides), dtype=np.int64), sides.prod(axis=1))
-        if not len(owner):
+    def _face(self, axes: tuple[int, ...], starts: Wholes, lengths: Wholes) -> Iterator[Face]:
+        touched = np.flatnonzero(lengths.prod(axis=1))
+        if not len(touched):
             return
-        cells = self.cells[owner]
-        places = np.empty((len(owner), len(starts)), dtype=np.int64)
-        for x in reversed(range(len(starts))):
-            rest, inside = np.divmod(rest, sides[owner, x])
-            places[:, x] = starts[x][owner] + inside
+        starts, lengths, cells = starts[touched], lengths[touched], self.cells[touched]
+        entry, rest = cross(np.arange(len(touched)), np.zeros(len(touched), dtype=np.int64), lengths.prod(axis=1))
         parts, widths = self.cut.parts[cells], self.cut.widths[cells]
-        begin = starts_of_parts(places, widths, parts)
-        width = starts_of_parts(places + 1, widths, parts) - begin
-        numbers = np.zeros(len(owner), dtype=np.int64)
-        for x in range(len(starts)):
-            numbers = numbers * parts[:, x] + places[:, x]
-        item = self.item.part(owner)
-        below = Item(*(np.clip(each - begin, 0, width) for each in (item.low, item.high, item.end)))
-        yield owner, self.cut.first[cells] + numbers, below
+        places: list[Wholes] = []
+        stride = np.ones(len(touched), dtype=np.int64)
+        numbers = self.cut.first[cells][entry]
+        for x in reversed(range(lengths.shape[1])):
+            length = lengths[:, x]
+            if (length == 1).all():
+                along = starts[entry, x]
+            else:
+                rest, inside = np.divmod(rest, length[entry])
+                along = starts[entry, x] + inside
+            numbers += along * stride[entry]
+            stride = stride * parts[:, x]
+            places.insert(0, along)
+        owner = touched[entry]
+        taken = []
+        for x in axes:
+            n, w = parts[entry, x], widths[entry, x]
+            begin = starts_of_parts(places[x], w, n)
+            width = starts_of_parts(places[x] + 1, w, n) - begin
+            item = (each[owner, x] - begin for each in (self.item.low, self.item.high, self.item.end))
+            taken.append(Span(*(np.clip(each, 0, width) for each in item)))
+        yield Face(axes, owner, numbers, taken)
 
 
 def cross(owners: Wholes, first: Wholes, count: Wholes) -> tuple[Wholes, Wholes]:

@@ -27,7 +27,8 @@ from core.errors import InvalidSynopsis
 class AdaptiveCells(Cells):
     """The cells of an adaptive release. `grid` is that of the base; `box` is the part of it that is asked about.
 
-    `leaves` are those that have a part in the box. Without a box they are all leaves.
+    `leaves` are those that have a part in the box. Without a box they are all leaves. The grid of a part has the axes
+    of the base; those of attributes that the box restricts have one cell for a range, or one for each chosen category.
     """
 
     complete = True
@@ -35,6 +36,7 @@ class AdaptiveCells(Cells):
     fusion: Fusion
     box: tuple[Any, ...] = ()
     part: Leaves | None = None
+    part_grid: Grid | None = None
 
     @classmethod
     def of(cls, layers: Layers) -> AdaptiveCells:
@@ -48,8 +50,8 @@ class AdaptiveCells(Cells):
 
     @property
     def grid(self) -> Grid:  # type: ignore[override]  # a field of the others
-        """The grid of the base."""
-        return self.layers.base
+        """The grid of the base, or of a part of it."""
+        return self.part_grid or self.layers.base
 
     @property
     def counts(self) -> Wholes:  # type: ignore[override]
@@ -74,7 +76,7 @@ class AdaptiveCells(Cells):
     @property
     def memory_bytes(self) -> int:
         """Counts, estimates, boxes, places and sums: some twenty numbers for each leaf."""
-        return 8 * 24 * len(self.layers.leaves)
+        return 8 * 24 * (len(self.layers.leaves) if self.part is None else len(self.part.numbers))
 
     @cached_property
     def leaves(self) -> Leaves:

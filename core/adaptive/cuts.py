@@ -14,6 +14,7 @@ reads one works out the same cells from the stored counts.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,19 +22,33 @@ from core.arrays import Wholes
 
 VERSION = 1
 BASE_SHARE, COARSE_SHARE = Fraction(1, 10), Fraction(2, 10)  # of epsilon; the leaves have the rest of their path
-COARSE_CONSTANT, LEAF_CONSTANT = 160, 5  # c
+COARSE_CONSTANT, LEAF_CONSTANT = 80, 6  # c
 LEAST_SIGNAL = 100  # N epsilon / K below this: the grid of the paper serves instead
 MOST_BASE_CELLS = 64  # of one combination of categories
 MAX_ORDERED = 3  # attributes that cells are halved along
-_MOST_HALVINGS = 62
+_BEYOND = 2**53  # rows that no noisy count has: sizes are at most 10^12
+MOST_HALVINGS = 62  # of a cell in one layer
 
 
 def halvings(counts: Wholes, *, rate: Fraction, constant: int, ordered: int) -> Wholes:
     """h for each noisy count, at most 62. `ordered` is d; cells without an ordered attribute are not halved."""
     if not ordered:
         return np.zeros(len(counts), dtype=np.int64)
-    most = np.array([_most_rows(h, rate, constant, ordered) for h in range(_MOST_HALVINGS)], dtype=np.int64)
-    return np.searchsorted(most, counts, side="left").astype(np.int64)
+    return np.searchsorted(_most_rows_of_all(rate, constant, ordered), counts, side="left").astype(np.int64)
+
+
+def least_rows(rate: Fraction, constant: int, ordered: int) -> list[int]:
+    """The least noisy count that is halved once, twice and so on; thresholds that no count reaches are left out."""
+    most = _most_rows_of_all(rate, constant, ordered)
+    return [int(y) + 1 for y in most if y < _BEYOND]
+
+
+@lru_cache(maxsize=256)
+def _most_rows_of_all(rate: Fraction, constant: int, d: int) -> Wholes:
+    """The largest y that h halvings are enough for, for h from 0 to 61. Depends on public numbers alone."""
+    most = np.array([_most_rows(h, rate, constant, d) for h in range(MOST_HALVINGS)], dtype=np.int64)
+    most.flags.writeable = False
+    return most
 
 
 def _most_rows(h: int, rate: Fraction, constant: int, d: int) -> int:

@@ -10,10 +10,8 @@ each of variance w:
 A base cell is to its coarse cells what a coarse cell is to its leaves: with the sum U of their u and the sum S of their
 z, t = 1 / (1/v + 1/U) and z' = z + (u / U) (t (y/v + S/U) - S).
 
-*Taper.* The cuts were chosen by the same counts y: a count that is high by chance has more parts, and so would have
-more weight. Counts with little signal say little beside their parts, so their weight 1/v is lowered by
-min(max((e y - 10) / 30, 0), 1). The variance below uses the lowered weights as if the variance were that much larger,
-so for fixed weights it is at least the true one.
+*Selection.* The cuts were chosen by the same counts y: a count that is high by chance has more parts, and so more
+weight. What that adds on average is estimated without bias and taken off each z (`core.adaptive.selection`).
 
 *Variance* of sum f_j z_j over leaves j. With F = (sum of f over the leaves of a coarse cell) / n, the leaves of a
 coarse cell add w (sum of f^2 - n F^2); the coarse cells of a base cell add sum of u F^2 - (sum of u F)^2 / U; the base
@@ -27,9 +25,8 @@ from functools import cached_property
 import numpy as np
 
 from core.adaptive.layers import Layers
-from core.arrays import Floats, Wholes
-
-_TAPER_FROM, _TAPER_OVER = 10.0, 30.0
+from core.adaptive.selection import base_gain, coarse_gain
+from core.arrays import Floats
 
 
 class Fusion:
@@ -42,28 +39,43 @@ class Fusion:
         self.leaf_variance = np.where(is_cut, laws.leaf_cut.variance, laws.leaf_uncut.variance)  # of each base cell
         w = self.leaf_variance[layers.coarse_base]
         sums = np.add.reduceat(layers.leaf_counts, layers.leaves.first[:-1]).astype(np.float64)
-        self.coarse_weight = weight = np.where(
-            layers.coarse_counted, _taper(layers.coarse_counts, laws.coarse.rate) / laws.coarse.variance, 0.0
-        )
+        self.coarse_weight = weight = np.where(layers.coarse_counted, 1.0 / laws.coarse.variance, 0.0)
         self.u = 1.0 / (weight + 1.0 / (leaves * w))
-        z = self.u * (weight * layers.coarse_counts + sums / (leaves * w))
+        z = self.u * (weight * layers.coarse_counts + sums / (leaves * w)) - coarse_gain(layers)
         first, base = layers.coarse.first[:-1], layers.coarse_base
         self.total_u = np.add.reduceat(self.u, first)
         above = np.add.reduceat(z, first)
-        self.base_weight = base_weight = _taper(layers.base_counts, laws.base.rate) / laws.base.variance
+        self.base_weight = base_weight = 1.0 / laws.base.variance
         self.t = 1.0 / (base_weight + 1.0 / self.total_u)
-        self.base = self.t * (base_weight * layers.base_counts + above / self.total_u)
+        self.base = self.t * (base_weight * layers.base_counts + above / self.total_u) - base_gain(layers)
         self.coarse = z + self.u / self.total_u[base] * (self.base - above)[base]
         self.leaves = layers.leaf_counts + ((self.coarse - sums) / leaves)[layers.leaf_coarse]
 
     @cached_property
     def leaf_variances(self) -> Floats:
         """The variance of each leaf's estimate by itself."""
-        layers, base = self.layers, self.layers.coarse_base
-        n, rise = layers.leaves.sizes, self.u / self.total_u[base]
-        coarse = self.u * (1.0 - rise) + self.t[base] * rise**2
-        each: Floats = (self.leaf_variance[base] * (1.0 - 1.0 / n) + coarse / n**2)[layers.leaf_coarse]
+        layers, n = self.layers, self.layers.leaves.sizes
+        w = self.leaf_variance[layers.coarse_base]
+        each: Floats = (w * (1.0 - 1.0 / n) + self.coarse_variances / n**2)[layers.leaf_coarse]
         return each
+
+    @cached_property
+    def coarse_variances(self) -> Floats:
+        """The variance of each coarse cell's estimate by itself."""
+        base = self.layers.coarse_base
+        rise = self.u / self.total_u[base]
+        variances: Floats = self.u * (1.0 - rise) + self.t[base] * rise**2
+        return variances
+
+    @cached_property
+    def largest_scales(self) -> Floats:
+        """For each base cell the largest scale that a draw of noise of any layer has in a sum over leaves below it."""
+        layers, laws = self.layers, self.layers.laws
+        base = self.t * self.base_weight / laws.base.rate
+        coarse = np.maximum.reduceat(self.u * self.coarse_weight, layers.coarse.first[:-1]) / laws.coarse.rate
+        leaf = np.where(layers.coarse.sizes > 1, 1.0 / laws.leaf_cut.rate, 1.0 / laws.leaf_uncut.rate)
+        scale: Floats = np.maximum(np.maximum(base, coarse), leaf)
+        return scale
 
     def variance(self, weights: Floats) -> float:
         """The variance of the weighted sum of all leaves."""
@@ -80,7 +92,3 @@ class Fusion:
         shared = summed * other_summed / self.total_u
         between = np.add.reduceat(self.u * mean * other_mean, first) - shared
         return float(within.sum() + between.sum() + (self.t * shared / self.total_u).sum())
-
-
-def _taper(counts: Wholes, rate: float) -> Floats:
-    return np.clip((rate * counts - _TAPER_FROM) / _TAPER_OVER, 0.0, 1.0)

@@ -6,7 +6,8 @@
 3. *Leaves*: every coarse cell is cut as its newest noisy count says. All leaves are counted.
 
 The number of halvings of a cell follows from its noisy count (`core.adaptive.cuts`), lowered for all cells of a layer
-alike by the least number that keeps the layer within a limit of cells (`skipped`).
+alike by a number (`skipped`) that keeps the layer within a limit of cells. It is the least for which the sum over the
+cells of min(2^halvings, steps of the cell) is within the limit: no cell has more parts than that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adaptive.cuts import COARSE_CONSTANT, LEAF_CONSTANT, halvings
+from core.adaptive.cuts import COARSE_CONSTANT, LEAF_CONSTANT, MAX_ORDERED, MOST_HALVINGS, halvings
 from core.adaptive.parts import Cut, share_halvings
 from core.adaptive.shares import LayerLaws
 from core.arrays import Wholes
@@ -109,7 +110,8 @@ class Layers:
         wanted = _wanted(self.base_counts, widths, self.laws, COARSE_CONSTANT, is_cut=None)
         self.coarse, self._coarse_halvings, skipped = _cut(wanted, widths, np.zeros_like(widths), max_cells, skipped)
         self.skipped = Skipped(skipped)
-        return int(np.count_nonzero(self.coarse_counted))
+        sizes = self.coarse.sizes
+        return int(sizes[sizes > 1].sum())
 
     @cached_property
     def coarse_base(self) -> Wholes:
@@ -204,7 +206,13 @@ class Layers:
 
     @classmethod
     def from_integers(cls, base: Grid, laws: LayerLaws, integers: Wholes, skipped: Skipped) -> Layers:
-        """The layers whose counts these are. InvalidSynopsis where they are not as many as the counts say."""
+        """The layers whose counts these are. InvalidSynopsis where they are not as many as the counts say.
+
+        Time and memory are in proportion to the number of integers, whatever the integers are: the number of parts is
+        compared with it before any array has an entry for each part.
+        """
+        if not 1 <= len(base.ordered_axes) <= MAX_ORDERED or max(skipped.coarse, skipped.leaves) > MOST_HALVINGS:
+            raise InvalidSynopsis("No release of the adaptive rule has such layers.")
         layers = cls(base, laws, integers[: base.cell_count])
         # An axis that is cut into all of its values has more than half of the parts that its halvings would make.
         room = len(integers) << len(layers.axes)
@@ -238,10 +246,13 @@ def _wanted(
 def _cut(
     wanted: Wholes, widths: Wholes, before: Wholes, max_cells: int | None, skipped: int
 ) -> tuple[Cut, Wholes, int]:
-    """The cut with the least number of skipped halvings, from `skipped` on, that has at most `max_cells` parts."""
+    """The cut with the least number of skipped halvings, from `skipped` on, that has at most `max_cells` parts.
+
+    Sums of whole numbers up to 2^53 are exact in double precision, and larger ones are above any limit.
+    """
     room = float("inf") if max_cells is None else max(max_cells, len(wanted))
-    capacity = np.prod(np.minimum(widths, 2**20).astype(np.float64), axis=1)
-    while np.minimum(np.exp2(np.maximum(wanted - skipped, 0)), capacity).sum() > room:
+    capacity = widths.astype(np.float64).prod(axis=1)
+    while np.minimum(np.left_shift(1, np.maximum(wanted - skipped, 0)), capacity).sum() > room:
         skipped += 1
     parts, along = share_halvings(np.maximum(wanted - skipped, 0), widths, before)
     return Cut.of(widths, parts), before + along, skipped

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.adaptive.cuts import BASE_SHARE, COARSE_SHARE
-from core.budget import Epsilon
+from core.budget import NANO, Epsilon
 from core.errors import InvalidOrder
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.unit import Unit
 
 _LEAST_NANO = 10  # so that every share has a billionth or more
+_MOST_NANO = 100 * NANO  # the most of an order; far beyond, double precision has no variance of the noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,11 @@ class LayerLaws:
 
     @classmethod
     def of(cls, epsilon: Epsilon, unit: Unit) -> LayerLaws:
-        """The laws that `epsilon` buys. InvalidOrder where it has too few billionths to be shared."""
+        """The laws that `epsilon` buys. InvalidOrder where it is too small to be shared, or too large."""
         if epsilon.nano < _LEAST_NANO:
             raise InvalidOrder("The epsilon is too small to be shared between the layers of an adaptive release.")
+        if epsilon.nano > _MOST_NANO:
+            raise InvalidOrder("The epsilon is larger than that of any adaptive release.")
         base, coarse = epsilon.part(BASE_SHARE), epsilon.part(COARSE_SHARE)
         paid = (base, coarse, epsilon - base, epsilon - base - coarse)
         return cls(*(DiscreteLaplace.at(each, rows_per_unit=unit.max_rows) for each in paid))

@@ -16,7 +16,6 @@ import numpy as np
 
 from core.adaptive.border import Border, Item, cross
 from core.adaptive.cells import AdaptiveCells
-from core.adaptive.fusion import Fusion
 from core.adaptive.radius import radii
 from core.adaptive.tables import CoarseTable, LeafTable
 from core.arrays import Floats, Wholes
@@ -25,7 +24,7 @@ from core.errors import InvalidQuery
 from core.noisy_histogram import NoisyHistogram
 from core.queries.edges import BoundedCounts, Edges
 
-_AT_ONCE = 2**20  # cells on borders
+_AT_ONCE = 2**18  # cells on borders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +46,7 @@ class LayerSums:
         layers = self._fusion.layers
         self._axes = [_AxisSteps(axis.widths()) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
-        self._planning_scale = _planning_scale(self._fusion)
+        self._planning_scale = self._fusion.largest_scales
 
     def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
         """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha."""
@@ -134,15 +133,17 @@ class LayerSums:
         sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
         within = np.zeros((3, pairs))
         scale = np.broadcast_to(self._planning_scale[bases], (3, pairs))
-        for owner, cells, below in border.children():
-            taken = self._leaves.take(cells, below)
-            u, w = fusion.u[cells], fusion.leaf_variance[bases[owner]]
-            for i in range(3):
-                mean = taken.mean[i]
-                estimate[i] += np.bincount(owner, weights=taken.estimate[i], minlength=pairs)
-                sum_u[i] += np.bincount(owner, weights=u * mean, minlength=pairs)
-                sum_uu[i] += np.bincount(owner, weights=u * mean * mean, minlength=pairs)
-                within[i] += np.bincount(owner, weights=w * taken.spread[i], minlength=pairs)
+        for face in border.faces():
+            u = fusion.u[face.parts]
+            starts = np.flatnonzero(np.diff(face.owner, prepend=-1))  # owners ascend
+            owners = face.owner[starts]
+            for i, taken in enumerate(self._leaves.take(face)):
+                part = u * taken.mean
+                estimate[i, owners] += np.add.reduceat(taken.estimate, starts)
+                sum_u[i, owners] += np.add.reduceat(part, starts)
+                sum_uu[i, owners] += np.add.reduceat(part * taken.mean, starts)
+                within[i, owners] += np.add.reduceat(taken.spread, starts)
+        within *= fusion.leaf_variance[bases]
         total, t = fusion.total_u[bases], fusion.t[bases]
         variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
         return estimate, variance, scale
@@ -209,13 +210,3 @@ def _chosen(edges: Edges, x: int) -> _Lists:
     places, count = low.ravel()[run] + offsets, runs.sum(axis=1)
     none = np.zeros(len(places), dtype=np.int64)
     return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, none, none, none)
-
-
-def _planning_scale(fusion: Fusion) -> Floats:
-    """For each base cell the largest scale that a draw of noise of any layer has in a sum over leaves below it."""
-    layers, laws = fusion.layers, fusion.layers.laws
-    base = fusion.t * fusion.base_weight / laws.base.rate
-    coarse = np.maximum.reduceat(fusion.u * fusion.coarse_weight, layers.coarse.first[:-1]) / laws.coarse.rate
-    leaf = np.where(layers.coarse.sizes > 1, 1.0 / laws.leaf_cut.rate, 1.0 / laws.leaf_uncut.rate)
-    scale: Floats = np.maximum(np.maximum(base, coarse), leaf)
-    return scale

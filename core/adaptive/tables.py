@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.adaptive.border import Item
+from core.adaptive.border import Face, Span
 from core.adaptive.fusion import Fusion
 from core.adaptive.parts import Cut, starts_of_parts
 from core.arrays import Floats, Wholes
@@ -20,6 +21,7 @@ class _Cumulative:
         self._cut = cut
         self._sides = cut.parts + 1
         self._first = np.append(0, np.cumsum(self._sides.prod(axis=1)))
+        self._strides = np.cumprod(np.pad(self._sides[:, :0:-1], ((0, 0), (1, 0)), constant_values=1), axis=1)[:, ::-1]
 
     def table(self, values: Floats) -> Floats:
         """The cumulative sums of values, of which there is one for each part."""
@@ -42,6 +44,19 @@ class _Cumulative:
             numbers = numbers * self._sides[cells, x] + along
         return self._first[cells] + numbers
 
+    def stride(self, cells: Wholes, x: int) -> Wholes:
+        """How far apart two entries are that are neighbours along axis x."""
+        strides: Wholes = self._strides[cells, x]
+        return strides
+
+    def last(self, cells: Wholes, axes: tuple[int, ...]) -> Wholes:
+        """Where the tables have the entry at 0 along these axes and at the end of all others."""
+        at = self._first[cells]
+        for x in range(self._sides.shape[1]):
+            if x not in axes:
+                at = at + (self._sides[cells, x] - 1) * self._strides[cells, x]
+        return at
+
 
 class CoarseTable:
     """Sums over blocks of coarse cells of one base cell."""
@@ -63,17 +78,16 @@ class CoarseTable:
         return estimate, u
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taken:
-    """What boxes take of coarse cells, for each of the three counts.
+class Taken(NamedTuple):
+    """What boxes take of coarse cells.
 
     `estimate` is the sum over leaves of their share f times their estimate; `mean` is the mean F of f over the n leaves
     of the coarse cell; `spread` is sum of f^2 - n F^2.
     """
 
-    estimate: list[Floats]
-    mean: list[Floats]
-    spread: list[Floats]
+    estimate: Floats
+    mean: Floats
+    spread: Floats
 
 
 class LeafTable:
@@ -83,71 +97,65 @@ class LeafTable:
         self._cut = fusion.layers.leaves
         self._cumulative = _Cumulative(self._cut)
         self._estimates = self._cumulative.table(fusion.leaves)
+        self._leaves = self._cut.sizes.astype(np.float64)
 
-    def take(self, cells: Wholes, item: Item) -> Taken:
+    def take(self, face: Face) -> Iterator[Taken]:
         """Of each coarse cell what the box takes; what lies in leaves wholly inside; what lies in leaves it touches."""
-        n, w = self._cut.parts[cells], self._cut.widths[cells]
-        leaves = n.prod(axis=1).astype(np.float64)
-        low, high = (_position(each, w, n) for each in (item.low, item.high))
-        first, last = (item.low - 1) * n // w + 1, item.high * n // w
-        begin = np.minimum(item.low * n // w, n - 1)
-        stop = np.where(item.end > item.low, (item.end - 1) * n // w + 1, begin)
-        last = np.maximum(first, last)
-        squares = _squares(low, high)
-        ends = [(low, high), (first, last), (begin, stop)]
-        estimate, mean, spread = [self._shared(cells, low, high)], [], []
-        estimate += [self._whole(cells, *each) for each in ends[1:]]
-        for i, (lower, upper) in enumerate(ends):
-            taken = (upper - lower).astype(np.float64)
-            mean.append((taken / n).prod(axis=1))
-            spread.append((squares if i == 0 else taken).prod(axis=1) - leaves * mean[i] ** 2)
-        return Taken(estimate, mean, spread)
-
-    def _whole(self, cells: Wholes, first: Wholes, last: Wholes) -> Floats:
-        """Sums over blocks of whole leaves."""
-        sums = np.zeros(len(cells))
-        d = first.shape[1]
-        for ends in product((0, 1), repeat=d):
-            at = self._cumulative.at(cells, [(last if end else first)[:, x] for x, end in enumerate(ends)])
-            sums += (-1.0 if (d - sum(ends)) % 2 else 1.0) * self._estimates[at]
-        return sums
-
-    def _shared(self, cells: Wholes, low: Floats, high: Floats) -> Floats:
-        """Sums with leaves that are cut by their share: the cumulative sum is linear between edges, axis by axis."""
-        d = low.shape[1]
-        places: list[list[Wholes]] = []
-        weights: list[list[Floats]] = []
-        for x in range(d):
-            places.append([])
-            weights.append([])
-            for ends, sign in ((low, -1.0), (high, 1.0)):
-                below = np.floor(ends[:, x])
-                part = ends[:, x] - below
-                places[x] += [below.astype(np.int64), np.ceil(ends[:, x]).astype(np.int64)]
-                weights[x] += [sign * (1.0 - part), sign * part]
-        sums = np.zeros(len(cells))
-        for corner in product(range(4), repeat=d):
-            weight = weights[0][corner[0]]
-            for x in range(1, d):
-                weight = weight * weights[x][corner[x]]
-            used = np.flatnonzero(weight)
-            if len(used):
-                at = self._cumulative.at(cells[used], [places[x][corner[x]][used] for x in range(d)])
-                sums[used] += weight[used] * self._estimates[at]
-        return sums
+        cells, cut = face.parts, self._cut
+        leaves = self._leaves[cells]
+        last = self._cumulative.last(cells, face.axes)
+        along = [
+            _along(span, cut.widths[cells, x], cut.parts[cells, x], self._cumulative.stride(cells, x))
+            for x, span in zip(face.axes, face.spans, strict=True)
+        ]
+        for ways in zip(*along, strict=True):
+            estimate = np.zeros(len(cells))
+            for corner in product(*(way.look_ups for way in ways)):
+                at, weight = last, 1.0
+                for offset, share in corner:
+                    at, weight = at + offset, weight * share
+                estimate += weight * self._estimates[at]
+            mean, squares = np.ones(len(cells)), leaves
+            for way in ways:
+                mean, squares = mean * way.mean, squares * way.squares
+            yield Taken(estimate, mean, squares - leaves * mean * mean)
 
 
-def _position(steps: Wholes, widths: Wholes, parts: Wholes) -> Floats:
-    """Steps -> parts, with a fraction within a part."""
-    below = np.minimum(steps * parts // widths, parts - 1)
+class _Way(NamedTuple):
+    """What is taken along one axis: look-ups (offset in the table, sign and share), mean of f, and mean of f^2."""
+
+    look_ups: list[tuple[Wholes, Any]]
+    mean: Any
+    squares: Any
+
+
+def _along(span: Span, w: Wholes, n: Wholes, stride: Wholes) -> list[_Way]:
+    """The three ways to count along an axis of w steps in n leaves: by shares, whole leaves, touched leaves."""
+    ways = []
+    (low, low_floor), (high, high_floor) = (_position(each, w, n) for each in (span.low, span.high))
+    ends = [(low_floor, low - low_floor, -1.0), (high_floor, high - high_floor, 1.0)]
+    look_ups: list[tuple[Wholes, Any]] = []
+    for floor, part, sign in ends:
+        look_ups += [(floor * stride, sign * (1.0 - part)), (np.minimum(floor + 1, n) * stride, sign * part)]
+    first, last = (span.low - 1) * n // w + 1, high_floor
+    last = np.maximum(first, last)
+    inside = last - first
+    squares = np.where(
+        low_floor == high_floor,
+        (high - low) ** 2,
+        (first - low) ** 2 + inside + (high - high_floor) ** 2,
+    )
+    ways.append(_Way(look_ups, (high - low) / n, squares / n))
+    begin = np.minimum(low_floor, n - 1)
+    stop = np.where(span.end > span.low, (span.end - 1) * n // w + 1, begin)
+    for lower, upper, taken in ((first, last, inside), (begin, stop, stop - begin)):
+        ways.append(_Way([(lower * stride, -1.0), (upper * stride, 1.0)], taken / n, taken / n))
+    return ways
+
+
+def _position(steps: Wholes, widths: Wholes, parts: Wholes) -> tuple[Floats, Wholes]:
+    """Steps -> parts with a fraction within a part, and without."""
+    below = steps * parts // widths
     begin = starts_of_parts(below, widths, parts)
-    position: Floats = below + (steps - begin) / (starts_of_parts(below + 1, widths, parts) - begin)
-    return position
-
-
-def _squares(low: Floats, high: Floats) -> Floats:
-    """Along each axis the sum over leaves of the square of the share inside."""
-    first, last = np.ceil(low), np.floor(high)
-    outside = (first - low) ** 2 + np.maximum(last - first, 0.0) + (high - last) ** 2
-    squares: Floats = np.where(first > last, (high - low) ** 2, outside)
-    return squares
+    width = np.maximum(starts_of_parts(below + 1, widths, parts) - begin, 1)
+    return below + (steps - begin) / width, below

@@ -40,13 +40,16 @@ from scipy.special import ndtri
 
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
+from core.clustering.blocks import block_means, block_numbers
 from core.clustering.kmeans import lloyd, nearest
-from core.clustering.methods import Placed, block_means, block_numbers, labels_of, weights_of
+from core.clustering.methods import Placed, labels_of, weights_of
 from core.clustering.posterior import Draws
 from core.domain.domain import Domain
 from core.intervals.listed import ListedCells
+from core.intervals.listed_offsets import AxisOffsets
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
 from core.noisy_histogram import NoisyHistogram
+from core.offsets import Offsets
 from core.queries.estimates import axis_centres
 from core.queries.size import expected_rows
 from core.randomness import seeded
@@ -153,12 +156,18 @@ def _listed_intervals(
     With v from 0 at an attribute's lower bound to 1 at its upper one, a region of n rows has sums S of v and n - S of
     1 - v. Both are at least what listed cells are certain to hold, and n is at most all rows less what the other
     regions are certain to hold: four statements, a quarter of the error each.
+
+    Rows count at the middle of their cell. With offsets, the bounds on the mean offset from it are added
+    (`core.intervals.listed_offsets`): three statements more, a seventh of the error each.
     """
-    listed, domain, each, k = ListedCells(histogram), histogram.domain, alpha / 4, len(placed.centres)
+    has_offsets = histogram.cells.offsets is not None
+    listed, domain, k = ListedCells(histogram), histogram.domain, len(placed.centres)
+    each = alpha / (7 if has_offsets else 4)
     if not len(listed.counts):
         return [_bounds(domain)] * k
-    heights, rows = (placed.cells + 1.0) / 2.0, listed.most_rows(each)
+    heights, rows = (histogram.cells.centres() + 1.0) / 2.0, listed.most_rows(each)
     low, high, means = (np.empty((k, len(domain.ordered))) for _ in range(3))
+    within = np.zeros((3, k, len(domain.ordered)))  # the same for offsets, in the attributes' own units
     for i in range(k):
         inside = (labels == i).astype(np.float64)
         most = max(1.0, rows - float(listed.least(1.0 - inside[None], alpha=each)[0]))
@@ -166,11 +175,25 @@ def _listed_intervals(
         high[i] = 1.0 - listed.least((inside[:, None] * (1.0 - heights)).T, alpha=each) / most
         weights = inside * placed.counts
         means[i] = weights @ heights / weights.sum() if weights.any() else 0.5
+        if has_offsets:
+            certain = float(listed.least(inside[None], alpha=each)[0])
+            within[:, i] = _offset_bounds(listed, labels == i, certain=certain, most=most, alpha=2 * each)
     # A mean of listed cells that contradicts the bounds is held all the same.
     low, high = np.clip(np.minimum(low, means), 0.0, 1.0), np.clip(np.maximum(high, means), 0.0, 1.0)
     centres = domain.from_unit(placed.centres)
     own = [domain.lower + side * domain.width for side in (low, high, means)]
+    own = [side + offset for side, offset in zip(own, within, strict=True)]
     return _clipped(*_union_with_shifted(own[0], own[1], own[2], centres), domain)
+
+
+def _offset_bounds(
+    listed: ListedCells, chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float
+) -> Floats:
+    """Low, high and value of the mean offset of a region's rows: three rows, a column for each ordered attribute."""
+    axes = [AxisOffsets(listed, x) for x in listed.synopsis.grid.ordered_axes]
+    ends = [(*axis.bounds(chosen, certain=certain, most=most, alpha=alpha), axis.mean(chosen)) for axis in axes]
+    # A mean that contradicts the bounds is held all the same.
+    return np.array([(min(low, mean), max(high, mean), mean) for low, high, mean in ends]).T
 
 
 def noise_floor(histogram: NoisyHistogram, k: int, cells: NDArray[np.int64]) -> Floats:
@@ -223,7 +246,12 @@ def _stability(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None =
 
 
 def _stability_by_noise(histogram: NoisyHistogram, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
-    """The stability when fresh noise of the same law is added to the counts: a parametric bootstrap (Efron 1979)."""
+    """The stability when fresh noise of the same law is added to the counts: a parametric bootstrap (Efron 1979).
+
+    With offsets, fresh noise is added to their sums as well.
+    """
+    if histogram.cells.offsets is not None and len(histogram.counts):
+        return _stability_with_offsets(histogram, placed, histogram.cells.offsets, seed, checkpoint)
     cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
     blocks = block_numbers(histogram, int(np.count_nonzero(placed.weights)))
     moved, at_once = [], max(1, _AT_ONCE // len(cells))
@@ -241,3 +269,18 @@ def _stability_by_noise(histogram: NoisyHistogram, placed: Placed, seed: int, ch
             points, masses = block_means(cells, row, blocks)
             moved.append(lloyd(points, masses, placed.centres[None], checkpoint=checkpoint))
     return _stability(placed, np.concatenate(moved), blocks)
+
+
+def _stability_with_offsets(
+    histogram: NoisyHistogram, placed: Placed, offsets: Offsets, seed: int, checkpoint: Checkpoint
+) -> float:
+    rng, middles, halves = seeded(seed), histogram.cells.centres(), histogram.cells.half_widths()
+    moved = []
+    for _ in range(_REDRAWS):
+        checkpoint()
+        noisy = (histogram.counts + histogram.law.simulate((len(middles),), rng)).astype(np.float64)
+        weights = weights_of(histogram, placed.choice.method, noisy)
+        points = middles + halves * offsets.redrawn(rng).shrunk_means(noisy)
+        heavy = weights > 0.0
+        moved.append(lloyd(points[heavy], weights[heavy], placed.centres[None], checkpoint=checkpoint))
+    return _stability(placed, np.concatenate(moved))

@@ -7,9 +7,11 @@ have the same place.
 
 - `posterior`: k-means on the posterior mean of the counts under a mixture model (`core.clustering.posterior`). If the
   raw counts contradict the result, `projected` serves instead.
-- `projected`: k-means on the Euclidean projection of the counts on non-negative counts with the same sum.
+- `projected`: k-means on the Euclidean projection of the counts on non-negative counts with the same sum. Beyond the
+  limits of the posterior, `thresholded` is tried too, and the lower raw objective decides.
 - `thresholded`: k-means on the cells that reach a threshold which few empty cells reach. Made for four and more
-  dimensions, where nearly all cells are empty and their noise together would outweigh the rows.
+  dimensions, where nearly all cells are empty and their noise together would outweigh the rows. A release with offsets
+  (`core.offsets`) has a noisy mean for each of these cells, and k-means runs on these means.
 - `lloyd`: the paper's. Weighted Lloyd on counts clipped at zero, ten starts at random cells, and the best run by the
   noisy objective: a choice by the rows would be a second look at private data.
 
@@ -18,7 +20,7 @@ Reference for k-means: Lloyd (1982), with greedy k-means++ starts, Arthur and Va
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import prod, sqrt
 
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.axis_cells import ordered_shape
+from core.clustering.blocks import block_means, block_numbers
 from core.clustering.centres_within_cells import within_cells
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
 from core.clustering.posterior import Draws, posterior
@@ -40,8 +43,7 @@ from core.randomness import seeded
 
 _WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
 _REFINED = 4
-# Beyond so many cells k-means runs on blocks of them, and a few steps on the cells finish it.
-MOST_POINTS, _FINISHING_STEPS = 2**15, 4
+_FINISHING_STEPS = 4  # on the cells, after k-means on blocks of them
 # N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
 LLOYD_STARTS = 10
@@ -60,18 +62,23 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The method that serves a question, and why in a sentence."""
+    """The method that serves a question, and why in a sentence.
+
+    If there is a `rival`, centres are placed by both methods, and the raw objective decides (`place`).
+    """
 
     method: Method
     reason: str
+    rival: Method | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
     """k centres in [-1, 1]^d, the heaviest first, and the cells that they were placed on.
 
-    `cells` are (n, d) cell centres with their noisy `counts` and the `weights` of k-means; of a thresholded histogram,
-    the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior samples, if the method has them.
+    `cells` are (n, d) places of cells (`cells_of`) with their noisy `counts` and the `weights` of k-means; of a
+    thresholded histogram, those of the listed cells. `inertia` is the weighted sum of squares. `draws` are posterior
+    samples, if the method has them.
     """
 
     choice: Choice
@@ -95,26 +102,32 @@ def choose(histogram: NoisyHistogram, k: int, asked: Method) -> Choice:
         return Choice(
             Method.THRESHOLDED, "From four attributes on, few cells hold rows: those that stand out are clustered."
         )
-    limits = (
-        (cells < 2, "a grid of a single cell leaves nothing to model"),
-        (min(shape) < 2, "an attribute with a single cell leaves nothing to model"),
-        (k > _MOST_CLUSTERS, f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"),
-        (
-            cells > _MOST_CELLS or cells * 2**d > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT,
-            f"{cells:,} cells in {d} dimensions with {k} clusters take more time than it has",
-        ),
-    )
-    for beyond, why in limits:
-        if beyond:
-            return Choice(Method.PROJECTED, f"Projected counts serve instead of the posterior: {why}.")
+    if min(shape) < 2:
+        single = "a grid of a single cell" if cells < 2 else "an attribute with a single cell"
+        reason = f"Projected counts serve instead of the posterior: {single} leaves nothing to model."
+        return Choice(Method.PROJECTED, reason)
+    why = _beyond_limits(cells, d, k)
+    if why is not None:
+        reason = f"Projected counts serve instead of the posterior: {why}."
+        return Choice(Method.PROJECTED, reason, rival=Method.THRESHOLDED)
     return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
+
+
+def _beyond_limits(cells: int, dimensions: int, k: int) -> str | None:
+    """Which limit of the posterior k clusters on so many cells exceed; None if it serves them."""
+    if k > _MOST_CLUSTERS:
+        return f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"
+    if cells > _MOST_CELLS or cells * 2**dimensions > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT:
+        return f"{cells:,} cells in {dimensions} dimensions with {k} clusters take more time than it has"
+    return None
 
 
 def place(histogram: NoisyHistogram, k: int, asked: Method, *, seed: int, checkpoint: Checkpoint = carry_on) -> Placed:
     """k centres by the method asked for, or by the one that serves instead; the same again for the same seed."""
     choice = choose(histogram, k, asked)
     if choice.method is not Method.POSTERIOR:
-        return _by_counts(histogram, k, choice, seed, checkpoint)
+        placed = _by_counts(histogram, k, choice, seed, checkpoint)
+        return placed if choice.rival is None else _better(histogram, placed, choice.rival, seed, checkpoint)
     placed = _by_posterior(histogram, k, choice, seed, checkpoint)
     if _signal(histogram, k) < _ENOUGH_TO_JUDGE:
         return placed
@@ -122,6 +135,27 @@ def place(histogram: NoisyHistogram, k: int, asked: Method, *, seed: int, checkp
     other = _by_counts(histogram, k, contradicted, seed, checkpoint)
     contradiction = _contradiction(histogram, placed.centres, other.centres)
     return other if contradiction > _CONTRADICTION else placed
+
+
+def _better(histogram: NoisyHistogram, placed: Placed, rival: Method, seed: int, checkpoint: Checkpoint) -> Placed:
+    """Of the centres placed and those of another method, the ones with the lower raw objective.
+
+    The raw objective is the sum of y_j D_j over all cells, D_j the squared distance of cell j to the nearest centre and
+    y_j its signed noisy count. For fixed centres it is an unbiased estimate of the WCSS of the gridded rows. Both sets
+    of centres were fitted to these counts; neither gains much by that, since both leave most of the noise out. The
+    rival is left out if fewer than k cells have weight under it: its centres would coincide.
+    """
+    k, choice = len(placed.centres), placed.choice
+    if np.count_nonzero(weights_of(histogram, rival, placed.counts)) < k:
+        return placed
+    other = _by_counts(histogram, k, Choice(rival, choice.reason), seed, checkpoint)
+    squares = nearest(placed.cells, np.stack([placed.centres, other.centres]))[1]
+    own, others = (squares * placed.counts).sum(axis=1)
+    best, left = (other, choice.method) if others < own else (placed, rival)
+    shape = ordered_shape(histogram.grid)
+    why = f"{_beyond_limits(prod(shape), len(shape), k)}, and {left} ones have a higher raw objective"
+    reason = f"{best.choice.method.capitalize()} counts serve instead of the posterior: {why}."
+    return replace(best, choice=Choice(best.choice.method, reason))
 
 
 def _contradiction(histogram: NoisyHistogram, centres: Floats, others: Floats) -> float:
@@ -161,51 +195,12 @@ def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, che
             cells[heavy], weights[heavy], clustering.centres[None], iterations=steps, checkpoint=checkpoint
         )
         centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
-        if choice.method is Method.THRESHOLDED:
+        if choice.method is Method.THRESHOLDED and histogram.cells.offsets is None:
             centres = within_cells(histogram, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
     centres, inertia = _best(cells, weights, lloyd(cells, weights, starts, checkpoint=checkpoint), checkpoint)
     return Placed(choice, cells, counts, centres, weights, inertia)
-
-
-def block_numbers(histogram: NoisyHistogram, heavy: int) -> NDArray[np.int64] | None:
-    """The block that each cell lies in; None if `heavy`, the number of cells with weight, is small enough without.
-
-    Blocks have equally many cells along an axis, but for the last ones, and each axis has about equally many blocks; an
-    axis of fewer cells is not divided. A thresholded histogram has few cells and needs no blocks.
-    """
-    grid = histogram.grid
-    if heavy <= MOST_POINTS or not histogram.cells.complete:
-        return None
-    blocks = _blocks_per_axis(grid.shape)
-    cells = np.array([-(-m // b) for m, b in zip(grid.shape, blocks, strict=True)])  # of a block, along each axis
-    places = grid.places(np.arange(grid.cell_count)) // cells
-    numbers: NDArray[np.int64] = places @ np.cumprod([1, *blocks[:-1]])
-    return numbers
-
-
-def _blocks_per_axis(shape: tuple[int, ...]) -> list[int]:
-    """About MOST_POINTS blocks in all; what an axis of few cells does not need goes to the others."""
-    blocks, rest = list(shape), list(range(len(shape)))
-    while rest:
-        spent = prod(shape[x] for x in range(len(shape)) if x not in rest)
-        each = max(2, int((MOST_POINTS / spent) ** (1.0 / len(rest))))
-        long = [x for x in rest if shape[x] > each]
-        if long == rest:
-            for x in rest:
-                blocks[x] = each
-            break
-        rest = long
-    return blocks
-
-
-def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The weighted mean place and the weight of every block with positive weight."""
-    masses = np.bincount(blocks, weights=weights).astype(np.float64)
-    heavy = masses > 0.0
-    sums = [np.bincount(blocks, weights=weights * cells[:, x])[heavy] for x in range(cells.shape[1])]
-    return np.stack(sums, axis=1) / masses[heavy, None], masses[heavy]
 
 
 def weights_of(histogram: NoisyHistogram, method: Method, counts: Floats) -> Floats:
@@ -240,10 +235,13 @@ def labels_of(cells: Floats, centres: Floats) -> NDArray[np.int64]:
 
 
 def cells_of(histogram: NoisyHistogram) -> tuple[Floats, Floats]:
-    """Centres and noisy counts of all cells, or of the listed ones; the middle with count 0 if none is listed."""
+    """Places and noisy counts of all cells, or of the listed ones; the middle with count 0 if none is listed.
+
+    The place of a cell is its centre or, with offsets, the mean of its rows.
+    """
     if not len(histogram.counts):
         return np.zeros((1, len(histogram.grid.ordered_axes))), np.zeros(1)
-    return histogram.cells.centres(), histogram.counts.astype(np.float64)
+    return histogram.cells.mean_places(), histogram.counts.astype(np.float64)
 
 
 def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:

@@ -23,6 +23,8 @@ from core.errors import InvalidOrder
 MAX_CELLS_PER_AXIS = 2**16
 _ON_AN_EDGE = 1e-9  # in cell units: an end that misses an edge by less does so by rounding
 _LONGEST_TABLE = 2**16
+OFFSET_STEPS = 256  # S: offsets from the middle of a cell are whole numbers from -S, its lower edge, to S
+_OFFSET_BITS = 8  # S = 2^8
 
 
 class Axis(ABC):
@@ -43,6 +45,13 @@ class Axis(ABC):
     @abstractmethod
     def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """The cell of each code: integer arithmetic, the same on every platform."""
+
+    @abstractmethod
+    def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """How far each code lies from the middle of its cell, in S-ths of half the cell: from -S to S.
+
+        Integer arithmetic, the same on every platform. It is off by at most one step, and 0 for a missing value.
+        """
 
     @abstractmethod
     def edges(self) -> Floats:
@@ -69,6 +78,11 @@ class Axis(ABC):
             cells[codes == np.iinfo(codes.dtype).max] = self.value_cells
         return cells
 
+    def _without_missing(self, offsets: NDArray[np.int16], codes: NDArray[Any]) -> NDArray[np.int16]:
+        if self.keeps_missing:
+            offsets[codes == np.iinfo(codes.dtype).max] = 0
+        return offsets
+
 
 @dataclass(frozen=True, slots=True)
 class UniformAxis(Axis):
@@ -83,6 +97,11 @@ class UniformAxis(Axis):
     def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """(q m) >> 32."""
         return self._with_missing((codes.astype(np.int64) * self.value_cells) >> 32, codes)
+
+    def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """The middle of the 2^-8 of the cell that the code lies in: its number is (q m mod 2^32) >> 24."""
+        inside = ((codes.astype(np.int64) * self.value_cells) & 0xFFFFFFFF) >> (32 - _OFFSET_BITS)
+        return self._without_missing((2 * inside + 1 - OFFSET_STEPS).astype(np.int16), codes)
 
     def edges(self) -> Floats:
         """-1, -1 + 2/m, … 1."""
@@ -141,6 +160,19 @@ class RunAxis(Axis):
         inner = np.array(self.starts[1:-1], dtype=codes.dtype)  # of the same type: mixed ones would meet as floats
         return self._with_missing(np.searchsorted(inner, codes, side="right").astype(np.int64), codes)
 
+    def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """floor((2 i + 1) S / L) - S for value i of a run of L values; 0 where the value is the only one.
+
+        Runs of more than 2^40 values are first divided by a power of two, so that products fit into 64 bits.
+        """
+        starts = np.array(self.starts, dtype=np.int64)
+        places = np.minimum(self.cell_of(codes), self.value_cells - 1)  # missing values are set to 0 at the end
+        inside, lengths = codes.astype(np.int64) - starts[places], np.diff(starts)
+        shift = max(0, int(lengths.max()).bit_length() - 40)
+        inside, lengths = inside >> shift, np.maximum(lengths >> shift, 1)
+        offsets = (2 * inside + 1) * OFFSET_STEPS // lengths[places] - OFFSET_STEPS
+        return self._without_missing(np.clip(offsets, -OFFSET_STEPS, OFFSET_STEPS).astype(np.int16), codes)
+
     def edges(self) -> Floats:
         """2 start / V - 1."""
         return 2.0 * np.array(self.starts, dtype=np.float64) / self.values - 1.0
@@ -166,6 +198,11 @@ class CategoryAxis(Axis):
     def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """The code itself."""
         return self._with_missing(codes.astype(np.int64), codes)
+
+    def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
+        """Categories have no middle."""
+        del codes
+        raise TypeError("An axis of categories has no offsets.")
 
     def edges(self) -> Floats:
         """Categories have none."""

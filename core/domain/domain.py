@@ -21,7 +21,7 @@ from core.errors import InvalidDomain
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """1 to 16 attributes with distinct names: the public box that holds every row."""
+    """1 to 32 attributes with distinct names: the public box that holds every row."""
 
     attributes: tuple[Attribute, ...]
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from core.domain.axis import Axis, UniformAxis
 from core.errors import InvalidOrder
 
-MAX_DIMENSIONS = 16
+MAX_DIMENSIONS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """1 to 16 axes, each with its own cells."""
+    """1 to 32 axes, each with its own cells."""
 
     axes: tuple[Axis, ...]
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from core.adaptive.cells import AdaptiveCells
 from core.clustering.axis_cells import ordered_shape
+from core.clustering.blocks import MOST_POINTS
 from core.clustering.kmeans import steps_allowed
-from core.clustering.methods import LLOYD_STARTS, MOST_POINTS, Method, choose
+from core.clustering.methods import LLOYD_STARTS, Method, choose
 from core.clustering.posterior import effort as sampler_effort
 from core.noisy_histogram import NoisyHistogram
 from core.queries.clusters import require_k
@@ -39,6 +41,11 @@ def effort_of_cells(synopsis: NoisyHistogram, passes: int = 1) -> Effort:
     return Effort(_PASS * len(synopsis.counts) * passes, "Ask for fewer values at once.")
 
 
+def effort_of_listing(synopsis: NoisyHistogram) -> Effort:
+    """All cells written down. Those of an adaptive release have boxes and estimates, which takes several passes."""
+    return effort_of_cells(synopsis, 40 if isinstance(synopsis.cells, AdaptiveCells) else 1)
+
+
 def effort_of_moments(synopsis: NoisyHistogram) -> Effort:
     """Some passes for each attribute and each pair of attributes."""
     return effort_of_cells(synopsis, 4 + synopsis.grid.dimensions**2)
@@ -57,10 +64,12 @@ def effort_of_boxes(synopsis: NoisyHistogram, boxes: int) -> Effort:
 
 
 def effort_of_clusters(histogram: NoisyHistogram, *, k: int, asked: Method) -> Effort:
-    """Centres by the method that will serve, and what the noise leaves certain of them."""
+    """Centres by the method that will serve, or by two that are compared, and what the noise leaves certain of them."""
     require_k(histogram, k)
+    choice = choose(histogram, k, asked)
+    tried = [choice.method] if choice.rival is None else [choice.method, choice.rival]
     return Effort(
-        _clusters(histogram, k, choose(histogram, k, asked).method),
+        sum(_clusters(histogram, k, method) for method in tried),
         f"Ask for fewer clusters than {k} or another method.",
     )
 

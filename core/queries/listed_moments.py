@@ -4,6 +4,11 @@ A mean is a sum over edges: x = x_0 + (step for each edge that x lies above), so
 the number of rows above each edge, all of them at once, over the bounds on the number of all rows. Squares about a
 middle rise with each edge to the right of it and to the left of it, so a variance is bounded in the same way. Products
 of two attributes do not rise along edges: the listed cells give their value, and the domain their bounds.
+
+With offsets (`core.offsets`), all of them are moments of the rows themselves. A mean is that of the rows at the middles
+of their cells and, added to it, the mean offset from there, with bounds on each (half of alpha each). Rows lie within
+half a cell, h, of these middles, so their standard deviation differs by at most h from that of rows at the middles; the
+interval of the variance is widened by that. Values of variances and covariances put the rows of a cell at their mean.
 """
 
 from __future__ import annotations
@@ -15,8 +20,10 @@ from math import sqrt
 import numpy as np
 
 from core.arrays import Floats
+from core.domain.axis import OFFSET_STEPS
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
+from core.intervals.listed_offsets import AxisOffsets
 from core.queries.estimates import (
     AttributeMoments,
     Estimate,
@@ -46,21 +53,53 @@ def _with_values(listed: ListedCells, *axes: int) -> ListedCells:
 
 
 def _attribute(listed: ListedCells, x: int, level: float) -> AttributeMoments:
+    if listed.synopsis.cells.offsets is not None:
+        return _with_offsets(listed, x, level)
     attribute, alpha = ordered_attribute(listed.synopsis, x), alpha_of(level)
     centres, ends = axis_centres(listed.synopsis, x), (attribute.start, attribute.stop)
     mean = _listed_mean(listed, x, centres, ends)
     middle = mean if mean is not None else float(np.mean(centres))
-    spread = (centres - middle) ** 2
-    most = (0.0, attribute.width**2 / 4)
-    # The variance rests on two statements, its own and one on the mean that it is taken about: half the error each.
-    low, high = _bounds(listed, x, spread, int(np.argmin(spread)), alpha / 2, ends=most)
-    surer = _bounds(listed, x, centres, 0, alpha / 2, ends=ends)
-    error = max(surer[1] - middle, middle - surer[0])
+    spread, most = (centres - middle) ** 2, (0.0, attribute.width**2 / 4)
     return AttributeMoments(
         name=attribute.name,
         mean=_holding(mean, level, *_bounds(listed, x, centres, 0, alpha, ends=ends)),
-        variance=_holding(_listed_mean(listed, x, spread, most), level, max(0.0, low - error**2), high),
+        variance=_holding(_listed_mean(listed, x, spread, most), level, *_variance_bounds(listed, x, middle, alpha)),
         discretisation=half_cell(listed.synopsis, x),
+    )
+
+
+def _variance_bounds(listed: ListedCells, x: int, middle: float, alpha: float) -> tuple[float, float]:
+    """Bounds on the variance of rows at the middles of their cells.
+
+    It rests on two statements, its own and one on the mean that it is taken about: half the error each.
+    """
+    attribute, centres = ordered_attribute(listed.synopsis, x), axis_centres(listed.synopsis, x)
+    spread, most = (centres - middle) ** 2, (0.0, attribute.width**2 / 4)
+    low, high = _bounds(listed, x, spread, int(np.argmin(spread)), alpha / 2, ends=most)
+    surer = _bounds(listed, x, centres, 0, alpha / 2, ends=(attribute.start, attribute.stop))
+    error = max(surer[1] - middle, middle - surer[0])
+    return max(0.0, low - error**2), high
+
+
+def _with_offsets(listed: ListedCells, x: int, level: float) -> AttributeMoments:
+    """Moments of the rows themselves. Half of alpha for the middles, an eighth each for two sums and two numbers."""
+    attribute, alpha = ordered_attribute(listed.synopsis, x), alpha_of(level)
+    centres, ends = axis_centres(listed.synopsis, x), (attribute.start, attribute.stop)
+    inside, every = AxisOffsets(listed, x), np.ones(len(listed.counts), dtype=np.bool_)
+    middles = _listed_mean(listed, x, centres, ends)
+    low, high = _bounds(listed, x, centres, 0, alpha / 2, ends=ends)
+    certain = float(listed.least(every[None].astype(np.float64), alpha=alpha / 8)[0])
+    offsets = inside.bounds(every, certain=certain, most=listed.most_rows(alpha / 8), alpha=alpha / 4)
+    mean = None if middles is None else float(np.clip(middles + inside.mean(every), *ends))
+    about = middles if middles is not None else float(np.mean(centres))
+    deviations = np.sqrt(_variance_bounds(listed, x, about, alpha)) + np.array([-1.0, 1.0]) * inside.widest
+    squares = np.clip(np.maximum(deviations, 0.0) ** 2, 0.0, attribute.width**2 / 4)
+    variance = None if mean is None else float(listed.counts @ (inside.cell_means() - mean) ** 2 / listed.counts.sum())
+    return AttributeMoments(
+        name=attribute.name,
+        mean=_holding(mean, level, *np.clip([low + offsets[0], high + offsets[1]], *ends).tolist()),
+        variance=_holding(variance, level, *squares.tolist()),
+        discretisation=inside.widest / OFFSET_STEPS,
     )
 
 
@@ -122,8 +161,12 @@ def _covariance(
 ) -> float | None:
     if pair[0].mean.value is None or pair[1].mean.value is None:
         return None
-    u, v = (
-        axis_centres(listed.synopsis, x)[listed.places[:, x]] - (attribute.mean.value or 0.0)
-        for x, attribute in zip(axes, pair, strict=True)
-    )
+    u, v = (_cell_means(listed, x) - (attribute.mean.value or 0.0) for x, attribute in zip(axes, pair, strict=True))
     return float(listed.counts @ (u * v) / listed.counts.sum())
+
+
+def _cell_means(listed: ListedCells, x: int) -> Floats:
+    """Where the rows of each listed cell lie: at its middle or, with offsets, at their mean."""
+    if listed.synopsis.cells.offsets is None:
+        return axis_centres(listed.synopsis, x)[listed.places[:, x]]
+    return AxisOffsets(listed, x).cell_means()

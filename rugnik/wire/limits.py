@@ -17,7 +17,7 @@ MAX_POINTS = 100_000  # in one request to assign points
 # As in core, which knows nothing of this package; a test compares them.
 MAX_LEVEL = 0.999999
 MAX_SIZE = 10**12
-MAX_DIMENSIONS = 16
+MAX_DIMENSIONS = 32
 MAX_ROWS = 1000  # of a person
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"

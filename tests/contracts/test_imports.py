@@ -40,6 +40,7 @@ PRIVATE = (
     "core.release",
     "core.mechanisms.discrete_laplace_sampler",
     "core.mechanisms.survivors",
+    "core.mechanisms.vector_laplace_sampler",
     "core.randomness.NoiseSource",
 )
 # What the edge leaves to use cases: tables, and the ways to open a transaction.

@@ -205,7 +205,7 @@ def test_planning_takes_no_records() -> None:
         "noisy_size": int | None,
     }
     fields = inspect.signature(Order, eval_str=True).parameters
-    assert list(fields) == ["attributes", "epsilon", "clusters", "size", "rule", "unit"]
+    assert list(fields) == ["attributes", "epsilon", "clusters", "size", "rule", "unit", "offsets"]
 
 
 @given(DIMENSIONS, epsilons(), CLUSTERS, SIZES, st.sampled_from([Rule.RUGNIK, Rule.EUGKM]), CAPS)
@@ -352,7 +352,7 @@ def test_one_billionth_cannot_be_shared() -> None:
     "wrong",
     [
         {"attributes": ()},
-        {"attributes": numbers(17)},
+        {"attributes": numbers(33)},
         {"epsilon": Epsilon(0)},
         {"epsilon": Epsilon.parse("100.000000001")},
         {"clusters": 0},
@@ -360,7 +360,7 @@ def test_one_billionth_cannot_be_shared() -> None:
     ],
 )
 def test_an_order_that_no_grid_can_serve_is_refused(wrong: dict) -> None:
-    """1 to 16 attributes, an epsilon above 0 and up to 100, at least one cluster."""
+    """1 to 32 attributes, an epsilon above 0 and up to 100, at least one cluster."""
     right = {"attributes": numbers(2), "epsilon": Epsilon.parse("1"), "clusters": 4, "size": DeclaredSize(100)}
     assert Order(**right)
     with pytest.raises(InvalidOrder):

@@ -24,15 +24,15 @@ def square(*names: str) -> Domain:
     return Domain(tuple(Number(name, 0.0, 1.0) for name in names))
 
 
-@pytest.mark.parametrize("count", range(1, 17))
-def test_a_domain_has_one_to_sixteen_attributes(count: int) -> None:
-    """Every number of attributes up to sixteen is accepted."""
+@pytest.mark.parametrize("count", range(1, 33))
+def test_a_domain_has_one_to_thirty_two_attributes(count: int) -> None:
+    """Every number of attributes up to thirty-two is accepted."""
     assert square(*(f"x{i}" for i in range(count))).dimensions == count
 
 
-@pytest.mark.parametrize("count", [0, 17, 100])
-def test_no_attribute_or_more_than_sixteen_are_refused(count: int) -> None:
-    """A domain is neither empty nor beyond sixteen dimensions."""
+@pytest.mark.parametrize("count", [0, 33, 100])
+def test_no_attribute_or_more_than_thirty_two_are_refused(count: int) -> None:
+    """A domain is neither empty nor beyond thirty-two dimensions."""
     with pytest.raises(InvalidDomain):
         square(*(f"x{i}" for i in range(count)))
 
