@@ -32,13 +32,13 @@ class SlabTable:
         self._first_of = np.searchsorted(keys // most, np.arange(len(self._cut) + 1))
         self._widths = np.zeros(len(keys), dtype=np.int64)
         self._widths[together] = layers.leaves.widths[:, x]
-        self._u: Floats = np.bincount(together, weights=fusion.u, minlength=len(keys))
-        self._leaves: Floats = np.bincount(together, weights=layers.leaves.sizes, minlength=len(keys))
+        self._u = _added(together, fusion.u, len(keys))
+        self._leaves = _added(together, layers.leaves.sizes.astype(np.float64), len(keys))
         self._start = np.append(0, np.cumsum(self._parts + 1))
         cells, places = cross(np.arange(len(parts)), np.zeros(len(parts), dtype=np.int64), parts + 1)
         sums = leaves.sums_up_to(cells, x, places)
         entries = self._start[together[cells]] + places
-        self._sums: Floats = np.bincount(entries, weights=sums, minlength=int(self._start[-1]))
+        self._sums = _added(entries, sums, int(self._start[-1]))
 
     def take(self, bases: Wholes, item: Item, x: int) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """For each side of the cut: item, u, and what is taken of the coarse cells that are together, three times."""
@@ -51,3 +51,7 @@ class SlabTable:
             leaves = self._leaves[cells]
             taken = (taken_along((way,), self._sums, self._start[cells], leaves) for way in ways)
             yield face.owner[entry], self._u[cells], taken
+
+
+def _added(owners: Wholes, values: Floats, number: int) -> Floats:
+    return np.bincount(owners, weights=values, minlength=number).astype(np.float64)
