@@ -73,16 +73,17 @@ class _Along:
 
     def place(self, q: float, alpha: float) -> Place:
         """One quantile."""
-        value = self._reached(self._below, q)
+        place = self._reached(self._below, q)
+        value = self._value(place)
         least, greatest = self._least.bounds(q, -1.0, alpha), self._greatest.bounds(q, 1.0, alpha)
         first, last = _kept(least <= 0.0, greatest >= 0.0)
         low, high = self._edges[first], self._edges[last + 1]
         from_, to = self._first(self._touching, q), self._first(self._inside, q) + 1
         begin, end = self._edges[min(from_, len(self._edges) - 2)], self._edges[min(to, len(self._edges) - 1)]
         return Place(
-            value=self._value(value),
-            interval=self._ends(min(low, value), max(high, value)),
-            cell=self._ends(min(begin, value), max(end, value)),
+            value=value,
+            interval=_holding(self._ends(min(low, place), max(high, place)), value),
+            cell=_holding(self._ends(min(begin, place), max(end, place)), value),
         )
 
     # The estimated number of rows below each edge
@@ -202,6 +203,11 @@ class _Statistic:
         scale = np.full(len(deviation), max(q, 1.0 - q) * self.scale)
         bounds: Floats = self.first - q * self.second + sign * radii(deviation, scale, alpha=alpha)
         return bounds
+
+
+def _holding(ends: tuple[float, float], value: float) -> tuple[float, float]:
+    """Two ends with the value between them, whatever the rounding to whole values."""
+    return min(ends[0], value), max(ends[1], value)
 
 
 def _rising(sums: Floats) -> Floats:
