@@ -33,8 +33,8 @@ import numpy as np
 
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.radius import radii
-from core.adaptive.weighted import covariances
-from core.arrays import Floats, Wholes
+from core.adaptive.weighted import SomeSums
+from core.arrays import Floats
 from core.domain.attribute import Ordered
 from core.domain.whole import WholeValues
 from core.intervals.levels import Interval, alpha_of
@@ -184,15 +184,8 @@ class _Sums:
     def __init__(self, cells: AdaptiveCells, weights: Floats) -> None:
         leaves = cells.leaves
         self.values: Floats = weights @ cells.estimates
-        if cells.part is None:
-            whole = weights
-        else:
-            whole = np.zeros((len(weights), len(cells.layers.leaves)))
-            whole[:, leaves.numbers] = weights * leaves.shares
-        self._covariances = covariances(cells.fusion, whole)
-        # By base cell: no weight of a sum over leaves is larger than that of one of them.
-        largest = np.maximum.reduceat(np.abs(whole), _first_leaves(cells), axis=1)
-        self._scales = (largest * cells.fusion.largest_scales).max(axis=1)
+        noise = SomeSums.of(cells.fusion, leaves.numbers, weights * leaves.shares)
+        self._covariances, self._scales = noise.covariances, noise.scales
 
     def value(self, numerator: Floats, bounds: Ends) -> float | None:
         """The ratio of a combination of sums to the first of them; None where that is not positive."""
@@ -228,13 +221,6 @@ class _Sums:
         """The radius in standard deviations."""
         variance = float(combination @ self._covariances @ combination)
         return self.radius(combination, alpha) / sqrt(variance) if variance > 0.0 else 0.0
-
-
-def _first_leaves(cells: AdaptiveCells) -> Wholes:
-    """The first leaf of each base cell."""
-    layers = cells.layers
-    first: Wholes = layers.leaves.first[layers.coarse.first[:-1]]
-    return first
 
 
 def _mean(estimates: Floats, centres: Floats) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.adaptive.fusion import Fusion
-from core.adaptive.weighted import Prefixes, SparseSums, covariances, leaf_scales
+from core.adaptive.weighted import Prefixes, SomeSums, SparseSums, leaf_scales
 from tests.core.queries.layered import DOMAINS, layered, made_up
 
 DOMAIN = DOMAINS["a number with missing values"]
@@ -21,10 +21,16 @@ def fusion() -> Fusion:
 
 
 def test_covariances_of_some_sums_are_those_of_each_pair(fusion: Fusion) -> None:
-    """`Fusion.covariance` is the reference."""
-    weights = np.random.default_rng(0).normal(size=(4, len(fusion.leaves)))
-    one_by_one = [[fusion.covariance(first, second) for second in weights] for first in weights]
-    np.testing.assert_allclose(covariances(fusion, weights), one_by_one, rtol=1e-9, atol=1e-9)
+    """`Fusion.covariance` is the reference, for all leaves and for some of them."""
+    rng, leaves = np.random.default_rng(0), len(fusion.leaves)
+    for chosen in (np.arange(leaves), np.sort(rng.choice(leaves, leaves // 3, replace=False)), np.array([7])):
+        weights = np.zeros((4, leaves))
+        weights[:, chosen] = rng.normal(size=(4, len(chosen)))
+        sums = SomeSums.of(fusion, chosen, weights[:, chosen])
+        one_by_one = [[fusion.covariance(first, second) for second in weights] for first in weights]
+        np.testing.assert_allclose(sums.covariances, one_by_one, rtol=1e-9, atol=1e-9)
+        least = (np.abs(weights[:, chosen]) * leaf_scales(fusion, chosen)).max(axis=1)
+        assert (sums.scales >= least - 1e-12).all()
 
 
 def test_sparse_sums_are_those_of_their_leaves(fusion: Fusion) -> None:
@@ -38,7 +44,7 @@ def test_sparse_sums_are_those_of_their_leaves(fusion: Fusion) -> None:
         own = np.bincount(chosen[owners == i], weights=weights[owners == i], minlength=leaves)
         assert sums.estimates[i] == pytest.approx(own @ fusion.leaves)
         assert sums.deviations[i] ** 2 == pytest.approx(fusion.variance(own))
-        assert sums.scales[i] == leaf_scales(fusion)[chosen[owners == i]].max()
+        assert sums.scales[i] == leaf_scales(fusion, chosen[owners == i]).max()
     assert sums.estimates[5] == sums.deviations[5] == 0.0
 
 
@@ -47,10 +53,11 @@ def test_prefixes_are_sums_over_the_first_leaves(fusion: Fusion) -> None:
     rng, leaves = np.random.default_rng(2), len(fusion.leaves)
     order = rng.permutation(leaves)[: leaves - 50]
     weights, others, whole = rng.normal(size=(3, leaves))
+    whole[np.setdiff1d(np.arange(leaves), order)] = 0.0
     prefixes = Prefixes(fusion, order)
     own = prefixes.covariance(weights[order], others[order])
     variance = prefixes.covariance(weights[order], weights[order])
-    fixed = prefixes.covariance_with(weights[order], whole)
+    fixed = prefixes.covariance_with(weights[order], whole[order])
     for i in (0, 1, 7, leaves // 2, len(order)):
         first, second = np.zeros((2, leaves))
         first[order[:i]], second[order[:i]] = weights[order[:i]], others[order[:i]]
