@@ -107,20 +107,24 @@ class LayerSums:
         """Estimate, variance and scale of some boxes."""
         fusion, boxes = self._fusion, len(edges)
         owners, bases, item = self._base_cells(edges)
-        estimate, variance, scale = (np.zeros((3, len(owners))) for _ in range(3))
+        estimate, variance, scale, pulled = (np.zeros((3, len(owners))) for _ in range(4))
         # What is whole in all three counts is read off the base.
         widths = fusion.layers.coarse.widths[bases]
         is_cut = (item.low > 0) | (item.high < widths)
         whole = ~is_cut.any(axis=1)
         estimate[:, whole], variance[:, whole] = fusion.base[bases[whole]], fusion.t[bases[whole]]
-        scale[:, whole] = self._planning_scale[bases[whole]]
+        scale[:, whole], pulled[:, whole] = self._planning_scale[bases[whole]], fusion.t[bases[whole]]
         cut = np.flatnonzero(~whole)
-        estimate[:, cut], variance[:, cut], scale[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        estimate[:, cut], variance[:, cut], pulled[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        scale[:, cut] = self._planning_scale[bases[cut]]
         first = np.searchsorted(owners, np.arange(boxes))
+        together = np.add.reduceat(pulled, first, axis=1)
+        variance = np.add.reduceat(variance, first, axis=1) - fusion.pull * together**2
+        of_size = 0.0 if fusion.bought is None else fusion.pull / fusion.bought.law.rate
         return (
             np.add.reduceat(estimate, first, axis=1),
-            np.maximum(np.add.reduceat(variance, first, axis=1), 0.0),
-            np.maximum.reduceat(scale, first, axis=1),
+            np.maximum(variance, 0.0),
+            np.maximum(np.maximum.reduceat(scale, first, axis=1), of_size * together),
         )
 
     def _base_cells(self, edges: Edges) -> tuple[Wholes, Wholes, Item]:
@@ -142,14 +146,13 @@ class LayerSums:
         return owners, numbers, Item(*(np.stack(column, axis=1) for column in zip(*taken, strict=True)))
 
     def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-        """What base cells that are cut add to each count: from their coarse cells, and below them from leaves."""
+        """What base cells that are cut add: estimate, variance, and t times the mean of what is taken of them."""
         fusion, pairs = self._fusion, len(bases)
         border = Border.of(fusion.layers.coarse, bases, item)
         inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
         estimate = np.broadcast_to(inside_z, (3, pairs)).copy()
         sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
         within = np.zeros((3, pairs))
-        scale = np.broadcast_to(self._planning_scale[bases], (3, pairs))
         for owner, u, ways in self._borders(border, is_cut):
             starts = np.flatnonzero(np.diff(owner, prepend=-1))  # owners ascend
             owners = owner[starts]
@@ -162,7 +165,7 @@ class LayerSums:
         within *= fusion.leaf_variance[bases]
         total, t = fusion.total_u[bases], fusion.t[bases]
         variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
-        return estimate, variance, scale
+        return estimate, variance, t * sum_u / total
 
     def _borders(self, border: Border, is_cut: NDArray[np.bool_]) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """Items and coarse cells, taken together where they can be: u, and what is taken of them, for each count."""
