@@ -54,11 +54,18 @@ class Fusion:
     @cached_property
     def leaf_variances(self) -> Floats:
         """The variance of each leaf's estimate by itself."""
-        layers, base = self.layers, self.layers.coarse_base
-        n, rise = layers.leaves.sizes, self.u / self.total_u[base]
-        coarse = self.u * (1.0 - rise) + self.t[base] * rise**2
-        each: Floats = (self.leaf_variance[base] * (1.0 - 1.0 / n) + coarse / n**2)[layers.leaf_coarse]
+        layers, n = self.layers, self.layers.leaves.sizes
+        w = self.leaf_variance[layers.coarse_base]
+        each: Floats = (w * (1.0 - 1.0 / n) + self.coarse_variances / n**2)[layers.leaf_coarse]
         return each
+
+    @cached_property
+    def coarse_variances(self) -> Floats:
+        """The variance of each coarse cell's estimate by itself."""
+        base = self.layers.coarse_base
+        rise = self.u / self.total_u[base]
+        variances: Floats = self.u * (1.0 - rise) + self.t[base] * rise**2
+        return variances
 
     @cached_property
     def largest_scales(self) -> Floats:

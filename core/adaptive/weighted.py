@@ -138,4 +138,5 @@ def _running(values: Floats) -> Floats:
 
 
 def _added(owners: Wholes, values: Floats, number: int) -> Floats:
-    return np.bincount(owners, weights=values, minlength=number)
+    added: Floats = np.bincount(owners, weights=values, minlength=number).astype(np.float64)
+    return added

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from core.adaptive.cells import AdaptiveCells
 from core.clustering.axis_cells import ordered_shape
 from core.clustering.blocks import MOST_POINTS
 from core.clustering.kmeans import steps_allowed
@@ -38,6 +39,11 @@ class Effort:
 def effort_of_cells(synopsis: NoisyHistogram, passes: int = 1) -> Effort:
     """Questions that go over all counts, so many times."""
     return Effort(_PASS * len(synopsis.counts) * passes, "Ask for fewer values at once.")
+
+
+def effort_of_listing(synopsis: NoisyHistogram) -> Effort:
+    """All cells written down. Those of an adaptive release have boxes and estimates, which takes several passes."""
+    return effort_of_cells(synopsis, 40 if isinstance(synopsis.cells, AdaptiveCells) else 1)
 
 
 def effort_of_moments(synopsis: NoisyHistogram) -> Effort:

@@ -233,7 +233,8 @@ def test_any_integers_are_the_counts_of_layers_or_are_refused(data: st.DataObjec
         place = data.draw(st.integers(0, min(20, len(integers) - 1)))
         integers[place] = data.draw(st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-10, 10**5)))
     integers = integers[: data.draw(st.one_of(st.none(), st.integers(0, len(integers))))]
-    integers = np.append(integers, data.draw(st.lists(st.integers(-5, 500), max_size=5))).astype(np.int64)
+    more = np.array(data.draw(st.lists(st.integers(-5, 500), max_size=5)), dtype=np.int64)
+    integers = np.append(integers, more)
     skipped = data.draw(st.one_of(st.just(layers.skipped), st.builds(Skipped, st.integers(0, 70), st.integers(0, 70))))
     try:
         read = Layers.from_integers(GRID, laws, integers, skipped)
