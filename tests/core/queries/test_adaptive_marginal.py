@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from core.adaptive.cells import AdaptiveCells
 from core.domain.attribute import Ordered
 from core.domain.category import Category
+from core.domain.domain import Domain
 from core.errors import InvalidQuery
 from core.queries.boxes import Chosen, Range
 from core.queries.denoise import CountsKind
 from core.queries.marginal import Marginal, marginal
 from core.queries.slices import slice_of
-from tests.core.queries.layered import DOMAINS, Layered, layered, made_up, whole_world
+from tests.core.queries.layered import DOMAINS, Layered, X, layered, made_up, whole_world
 from tests.core.queries.worlds import least_hits
 
 RAW = CountsKind.RAW
@@ -117,8 +118,18 @@ def test_counts_that_are_not_negative_have_the_same_sum() -> None:
     assert isinstance(world.synopsis.cells, AdaptiveCells)
 
 
-def test_too_many_bins_are_refused() -> None:
-    """With a sentence that says what to do."""
+def test_bins_that_would_be_too_many_are_fewer() -> None:
+    """At most as many as were asked for, and a million in all. Categories stay as they are."""
     synopsis = whole_world("two numbers").synopsis
-    with pytest.raises(InvalidQuery, match="ask for fewer"):
-        marginal(synopsis, ("x", "y"), level=0.95, counts=RAW, cells=2000)
+    shape = marginal(synopsis, ("x", "y"), level=0.95, counts=RAW, cells=2**16).shape
+    assert shape[0] == shape[1] >= 250
+    letters = Domain((X, Category("letter", tuple("abcdefghij"))))
+    table = layered(letters, made_up(letters, 1500))
+    assert marginal(table.synopsis, ("letter",), level=0.95, counts=RAW).shape == (10,)
+
+
+@pytest.mark.parametrize("names", [("u",), ("x", "x")])
+def test_a_histogram_of_no_attributes_is_refused(names: tuple[str, ...]) -> None:
+    """As of every release."""
+    with pytest.raises(InvalidQuery):
+        marginal(whole_world("two numbers").synopsis, names, level=0.95, counts=RAW)
