@@ -56,6 +56,8 @@ class Synopsis(Charged, NoisyHistogram):
     def __post_init__(self) -> None:
         if self.grid.dimensions != self.domain.dimensions:
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
+        if isinstance(self.cells, AdaptiveCells) and self.rule is not Rule.ADAPTIVE:
+            raise InvalidSynopsis("Only the adaptive rule releases layers of cells.")
         if self.size_epsilon + self.offset_epsilon >= self.epsilon:
             raise InvalidSynopsis(
                 "The size and the offsets of a synopsis were bought with a part of its epsilon, not with all of it."
