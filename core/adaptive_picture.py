@@ -23,7 +23,6 @@ _QUANTILES = 100  # of the noise, that numbers of leaves are averaged over
 _STEPS = 8  # along each axis, to average over the part of a base cell that is in the box
 _MOSTLY_CUT = 1.5  # parts of a base cell, in the mean
 _MOST_ROWS = 2.0**62
-_TAPER_FROM, _TAPER_OVER = 10.0, 30.0  # as in core.adaptive.fusion; a test compares them
 
 
 def adaptive_picture(plan: Plan, occupied: float, *, max_cells: int) -> Picture:
@@ -42,16 +41,15 @@ def adaptive_picture(plan: Plan, occupied: float, *, max_cells: int) -> Picture:
     counts = (rows / cuts if is_cut else in_part)[:, None] + _noise(newest)
     fine = _parts(counts, leaf, LEAF_CONSTANT, _cuttable(coarse, caps)).mean(axis=1)
     leaf_parts = float((cuts * fine).mean()) / coarse_parts if is_cut else float(fine.mean())
-    per_coarse = plan.size / (combinations * occupied * prod(coarse))
     emptied = _parts(_noise(laws.base), laws.leaf_uncut, LEAF_CONSTANT, cuttable).mean()
     empty = (1 - occupied) * prod(base) * float(emptied)
     leaves = divided(coarse, caps, leaf_parts)
     while leaf_parts > 1 and combinations * (occupied * prod(leaves) + empty) > max_cells:
         leaf_parts /= 2  # halvings are skipped
         leaves = divided(coarse, caps, leaf_parts)
-    planning = [_planning(base, rows, laws.base)]
+    planning = [Layer(cells=base, rate=laws.base.rate)]
     if is_cut:
-        planning.insert(0, _planning(coarse, per_coarse, laws.coarse))
+        planning.insert(0, Layer(cells=coarse, rate=laws.coarse.rate))
     return Picture(
         size=plan.size,
         occupied=occupied,
@@ -110,13 +108,3 @@ def _noise(law: DiscreteLaplace) -> Floats:
     """Quantiles of Laplace noise of the rate of a law."""
     levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES - 0.5
     return np.asarray(-np.sign(levels) * np.log1p(-2 * np.abs(levels)) / law.rate)
-
-
-def _planning(cells: tuple[float, ...], rows: float, law: DiscreteLaplace) -> Layer:
-    """A planning layer whose cells have so many rows each."""
-    return Layer(cells=cells, rate=law.rate, weight=planning_weight(rows, law.rate))
-
-
-def planning_weight(rows: float, rate: float) -> float:
-    """What the weight of a planning count of so many rows is multiplied by when layers are fused."""
-    return min(1.0, max(0.0, (rate * rows - _TAPER_FROM) / _TAPER_OVER))

@@ -173,9 +173,11 @@ class Asking(Connected):
         params = {"count": count, "seed": seed, "format": format, "where": ranges(where)}
         return download(self._transport, f"/v1/releases/{quoted(release)}/rows", to, params)
 
-    def synopsis(self, release: str, *, level: float | None = None, where: Box = ()) -> Synopsis:
-        """The whole noisy histogram, or a part of it."""
-        return self.ask(release, Synopsis, level=level, where=where)
+    def synopsis(
+        self, release: str, *, level: float | None = None, where: Box = (), cells: int | None = None
+    ) -> Synopsis:
+        """The whole noisy histogram, or a part of it; of an adaptive release, with at most so many `cells`."""
+        return self.ask(release, Synopsis, level=level, where=where, cells=cells)
 
     def download_synopsis(
         self,

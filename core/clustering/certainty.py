@@ -187,6 +187,7 @@ def _listed_intervals(
     heights, rows = (histogram.cells.centres() + 1.0) / 2.0, listed.most_rows(each)
     low, high, means = (np.empty((k, len(domain.ordered))) for _ in range(3))
     within = np.zeros((3, k, len(domain.ordered)))  # the same for offsets, in the attributes' own units
+    axes = [AxisOffsets(listed, x) for x in histogram.grid.ordered_axes] if has_offsets else []
     for i in range(k):
         inside = (labels == i).astype(np.float64)
         most = max(1.0, rows - float(listed.least(1.0 - inside[None], alpha=each)[0]))
@@ -194,9 +195,9 @@ def _listed_intervals(
         high[i] = 1.0 - listed.least((inside[:, None] * (1.0 - heights)).T, alpha=each) / most
         weights = inside * placed.counts
         means[i] = weights @ heights / weights.sum() if weights.any() else 0.5
-        if has_offsets:
+        if axes:
             certain = float(listed.least(inside[None], alpha=each)[0])
-            within[:, i] = _offset_bounds(listed, labels == i, certain=certain, most=most, alpha=2 * each)
+            within[:, i] = _offset_bounds(axes, labels == i, certain=certain, most=most, alpha=2 * each)
     # A mean of listed cells that contradicts the bounds is held all the same.
     low, high = np.clip(np.minimum(low, means), 0.0, 1.0), np.clip(np.maximum(high, means), 0.0, 1.0)
     centres = domain.from_unit(placed.centres)
@@ -206,10 +207,9 @@ def _listed_intervals(
 
 
 def _offset_bounds(
-    listed: ListedCells, chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float
+    axes: Sequence[AxisOffsets], chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float
 ) -> Floats:
     """Low, high and value of the mean offset of a region's rows: three rows, a column for each ordered attribute."""
-    axes = [AxisOffsets(listed, x) for x in listed.synopsis.grid.ordered_axes]
     ends = [(*axis.bounds(chosen, certain=certain, most=most, alpha=alpha), axis.mean(chosen)) for axis in axes]
     # A mean that contradicts the bounds is held all the same.
     return np.array([(min(low, mean), max(high, mean), mean) for low, high, mean in ends]).T

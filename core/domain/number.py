@@ -82,6 +82,12 @@ class Number(Ordered):
         """The edges of its cells; both bounds are exact."""
         return np.linspace(self.lower, self.upper, axis.value_cells + 1)
 
+    def values_at(self, codes: NDArray[Any]) -> Floats:
+        """The share of the way from bound to bound; both bounds are exact."""
+        shares = codes / _SCALE
+        values: Floats = np.where(shares >= 1.0, self.upper, self.lower + shares * self.width)
+        return values
+
     def reach(self, axis: Axis) -> float:
         """Half the width of a cell."""
         return self.width / axis.value_cells / 2

@@ -10,9 +10,10 @@ F_i = sum of f^i. It is then u F_2 - w u F_1. w is 0 for a box of no cell; for a
 `core.queries.size.noisy_size`. It is used where it takes away at least a tenth of the variance, and where the law of
 its error is tractable (`_serves`). Both depend on shares and laws alone, never on counts, so an interval stays valid.
 
-*The radius.* Boxes of whole cells have two weights only, 1 - w and w: `sum_radius` gives the law exactly. Otherwise the
-sum over cells has many effective draws (`core.intervals.radius`). It is normal with the standard deviation s that makes
-its Cornish-Fisher radius z s, and Z_n is Laplace at a rate e. With b = e / w the sum X of both has
+*The radius.* A box of few whole cells, or of all cells, has two weights only, 1 - w and w: `sum_radius` gives the exact
+law. For any other box the sum over cells has many effective draws (`core.intervals.radius`). It is normal with the
+standard deviation s that makes its Cornish-Fisher radius z s, and Z_n is Laplace at a rate e. With b = e / w the sum X
+of both has
 
     P(X > r) = Phi(-r / s) + (T_1 - T_2) / 2,    T = exp(b^2 s^2 / 2 -+ b r) Phi(+- r / s - b s)
 
@@ -28,7 +29,6 @@ from n, so that w depends on the noise of n a little: bench/coverage.py measures
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -135,9 +135,9 @@ class BoughtSize:
         many = draws >= max(_MANY, _MANY_PER_LEVEL * (log(alpha) / log(1e-3)) ** 3)
         rows = np.flatnonzero(many)
         reach[rows] = np.minimum(reach[rows], self._normal_laplace(weights.part(rows), alpha))
-        for i in np.flatnonzero(weights.whole & ~many).tolist():
+        for i in np.flatnonzero(weights.whole & (~many | (weights.inside == self.cells))).tolist():
             exact = _whole_radius(self.law.single, self.size_law, round(weights.inside[i]), self.cells, alpha)
-            reach[i] = min(reach[i], exact)
+            reach[i] = exact
         return reach * (1.0 + 1e-9)
 
     def _normal_laplace(self, weights: _Weights, alpha: float) -> Floats:
@@ -175,7 +175,6 @@ def normal_laplace_radius(s: Floats, b: Floats, alpha: float) -> Floats:
     return r
 
 
-@lru_cache(maxsize=4096)
 def _whole_radius(law: NoiseLaw, size_law: NoiseLaw, inside: int, cells: int, alpha: float) -> float:
     """The radius for a box of so many whole cells."""
     w = law.variance * inside / (law.variance * cells + size_law.variance)

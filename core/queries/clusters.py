@@ -21,6 +21,7 @@ from core.clustering.leaf_regions import Regions
 from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval, alpha_of
+from core.intervals.ratios import Ends
 from core.noisy_histogram import NoisyHistogram
 from core.queries.slices import numeric_part
 from core.queries.tables import grid_table
@@ -82,19 +83,8 @@ def find_clusters(
     placed, own, labels = _by_size(histogram, place(histogram, k, method, seed=seed, checkpoint=checkpoint))
     confidence = certainty(histogram, placed, seed=seed, checkpoint=checkpoint)
     alphas = alpha, alpha / len(histogram.domain.ordered)  # for boxes a union bound over the attributes
-    alone, boxes = (
-        [
-            # Held to the last bit: without noise an interval is a single number, and a centre is rounded.
-            tuple(
-                Interval(1.0 - each, min(low, value), max(high, value))
-                for (low, high), value in zip(ends, centre, strict=True)
-            )
-            for ends, centre in zip(centres, own.tolist(), strict=True)
-        ]
-        for each, centres in zip(
-            alphas, centre_intervals(histogram, placed, labels, confidence.errors, alphas), strict=True
-        )
-    )
+    ends = centre_intervals(histogram, placed, labels, confidence.errors, alphas)
+    alone, boxes = (_held(1.0 - each, centres, own) for each, centres in zip(alphas, ends, strict=True))
     sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
     least, most = _size_bounds(histogram, sizes, labels, alpha)
     shifts = _shifts(histogram, labels, k)
@@ -133,6 +123,16 @@ def _by_size(histogram: NoisyHistogram, placed: Placed) -> tuple[Placed, Floats,
     own = own[np.argsort(-np.bincount(labels, weights=placed.counts, minlength=k), kind="stable")]
     centres = domain.to_unit(own)
     return replace(placed, centres=centres), own, labels_of(placed.cells, centres)
+
+
+def _held(level: float, ends: list[list[Ends]], own: Floats) -> list[tuple[Interval, ...]]:
+    """The intervals of each centre, widened to hold it to the last bit: without noise they are single numbers."""
+    return [
+        tuple(
+            Interval(level, min(low, value), max(high, value)) for (low, high), value in zip(pairs, centre, strict=True)
+        )
+        for pairs, centre in zip(ends, own.tolist(), strict=True)
+    ]
 
 
 def _size_bounds(

@@ -7,6 +7,7 @@ mixture model alone, whose prior needs one beforehand, and only as long as the c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log, sqrt
 
 import numpy as np
@@ -91,6 +92,7 @@ def size_interval(synopsis: NoisyHistogram, level: float, *, alpha: float) -> In
     return Interval(level, min(0.0, low) if raised else low, size.rows + reach)
 
 
+@lru_cache(maxsize=4096)
 def sum_radius(parts: tuple[Part, ...], alpha: float) -> float:
     """The least r, or 0.1 % more, with P(|X| > r) <= alpha, where X is the sum of the parts.
 

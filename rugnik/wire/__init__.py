@@ -39,6 +39,7 @@ from rugnik.wire.datasets import (
 from rugnik.wire.groups import Group, Grouped
 from rugnik.wire.health import Health
 from rugnik.wire.keys import Key, KeyBody, KeyList, NewKey
+from rugnik.wire.layers import LayerCells, Layers
 from rugnik.wire.ledger import Head, LedgerEntry, LedgerPage, Verification, VerificationStep
 from rugnik.wire.marginal import Bounds, Marginal, Sides
 from rugnik.wire.moments import AttributeMoments, Moments, PairMoments, Shift
@@ -101,6 +102,8 @@ __all__ = [
     "Key",
     "KeyBody",
     "KeyList",
+    "LayerCells",
+    "Layers",
     "LedgerEntry",
     "LedgerPage",
     "ManyEnds",

@@ -11,6 +11,10 @@ from rugnik.wire.base import Body, Reply
 from rugnik.wire.common import Grid
 from rugnik.wire.limits import MAX_DIMENSIONS, Doc, EpsilonText, Limits, Whole, one_of
 
+Note = Annotated[
+    str | None,
+    Doc("Of the adaptive rule: whether its cells are cut, or the grid of the paper serves instead, and why."),
+]
 Threshold = Annotated[int | None, Doc("Only cells whose noisy count reaches it are released; null: every cell.")]
 
 
@@ -81,7 +85,7 @@ class Noise(Reply):
     mechanism: str
     epsilon_histogram: str
     epsilon_size: str
-    cell_sd: float
+    cell_sd: Annotated[float, Doc("Of a count; of a layered release, of a leaf below a base cell that was cut.")]
     size_sd: float | None
     epsilon_offsets: Annotated[
         str | None, Doc("What the sums of offsets are bought with; left out where there are none.")
@@ -155,3 +159,4 @@ class Plan(Reply):
     recommendation: Annotated[
         Recommendation | None, Doc("The rule for the purpose; left out where there is no prediction.")
     ] = None
+    note: Note = None

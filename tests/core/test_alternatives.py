@@ -9,12 +9,11 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from core.adaptive.fusion import Fusion, _taper
+from core.adaptive.fusion import Fusion
 from core.adaptive.layers import Layers
 from core.adaptive.leaves import unit_boxes
 from core.adaptive.release import LayerCounts
 from core.adaptive.shares import LayerLaws
-from core.adaptive_picture import planning_weight
 from core.alternatives import COMPARED_SHARES, Alternative, Comparison, Purpose, compare
 from core.budget import Epsilon
 from core.domain.category import Category
@@ -169,10 +168,13 @@ def test_fusing_a_planning_layer_is_least_squares() -> None:
     assert picture.count_error(0.5, laplace).noise ** 2 == pytest.approx(exact, rel=0.02)
 
 
-def test_planning_counts_weigh_as_they_do_in_the_fusion() -> None:
-    """The prediction has the taper of the estimate that it predicts."""
-    rows = np.arange(0, 1000, 7)
-    assert [planning_weight(each, 0.1) for each in rows] == pytest.approx(_taper(rows, 0.1).tolist())
+def test_noise_in_the_box_of_the_rows_counts_on_its_scale_and_noise_beyond_it_on_that_of_the_space() -> None:
+    """The deviation of k-means for rows in a sixteenth of the space, written out for two attributes."""
+    prediction = rule_of(ORDER, "rugnik").predictions[1]
+    cells, size, clusters, box = prediction.cells, 100_000, 5, 1 / 16
+    noise = sqrt(2 * cells * (box * box**2 + 1 - box)) / clusters
+    cross = 2 * sqrt(size / 3 / cells) * sqrt(box / clusters)
+    assert prediction.expected_deviation == pytest.approx(2 / clusters * (noise + cross + size / 3 / cells))
 
 
 def test_the_purpose_changes_the_recommendation_alone() -> None:

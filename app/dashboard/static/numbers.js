@@ -47,6 +47,14 @@ export class NumberAttribute extends Ordered {
     return number(value, 4);
   }
 
+  fineName(low, high) {
+    return [low, high].map((end) => inUnits(end, 100 * (high - low)).toLocaleString("en", { maximumFractionDigits: 12 })).join(" to ");
+  }
+
+  get densityUnit() {
+    return { words: `rows per unit of ${this.name}`, size: 1 };
+  }
+
   typed(position) {
     return String(inUnits(position, this.upper - this.lower));
   }
@@ -103,6 +111,14 @@ export class IntegerAttribute extends NumberAttribute {
 
   fault(text) {
     return `'${text}' is not a whole number.`;
+  }
+
+  fineName(low, high) {
+    return this.cellName(low, high);
+  }
+
+  get densityUnit() {
+    return { words: "rows per value", size: 1 };
   }
 
   typed(position) {

@@ -36,7 +36,7 @@ export function planFacts(list, plan, remaining) {
   const rows = [];
   if (plan.grid) {
     const drawn = [...(isCoarse(plan.grid) ? ["drawn coarser"] : []), ...(plan.grid.cells_per_axis === null && plan.grid.dimensions > 2 ? ["two axes drawn"] : [])];
-    rows.push(["Grid", `${gridWords(plan.grid)}, ${number(plan.grid.cells, 6)} in all${drawn.length ? ` (${drawn.join(", ")})` : ""}`]);
+    rows.push(["Grid", `${gridWords(plan.grid)}${plan.grid.layered ? "" : `, ${number(plan.grid.cells, 6)} in all`}${drawn.length ? ` (${drawn.join(", ")})` : ""}`]);
   }
   if (plan.threshold) rows.push(["Threshold", `only cells with a noisy count of at least ${number(plan.threshold)} are released`]);
   rows.push(["Noise per cell", `standard deviation ${number(plan.noise.cell_sd)}`]);

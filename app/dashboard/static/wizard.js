@@ -250,7 +250,8 @@ at("void-order").addEventListener("click", async () => {
 
 function showDone(published) {
   step("done");
-  const rows = [["Synopsis", published.synopsis.digest], ["Cells", number(published.plan.grid.cells, 7)]];
+  const rows = [["Synopsis", published.synopsis.digest], ["Cells", number(published.plan.grid.leaves ?? published.plan.grid.cells, 7)]];
+  if (published.plan.note) rows.push(["Rule adaptive", published.plan.note]);
   if (published.ingest) {
     rows.push(["Rows read", number(published.ingest.rows_read, 12)], ["Rows dropped", number(published.ingest.rows_dropped, 12)],
       ["Values clipped in rows", number(published.ingest.rows_clipped, 12)]);

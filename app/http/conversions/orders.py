@@ -7,6 +7,8 @@ from dataclasses import asdict, replace
 from app.questions.encoding import grid_reply
 from app.releases.datasets import Dataset, Schema
 from app.releases.orders import ReleaseOrder, share_of
+from core.adaptive.cuts import LEAST_SIGNAL
+from core.adaptive.shares import LayerLaws
 from core.alternatives import ASSUMPTION, Comparison, Prediction, Purpose
 from core.budget import Epsilon
 from core.domain.axis import OFFSET_STEPS
@@ -68,15 +70,16 @@ def plan_reply(
     declared = size_warning(terms)
     return wire.Plan(
         order=order.to_json(),
-        grid=grid_reply(forecast.plan.grid) if forecast else None,
+        grid=grid_reply(forecast.plan.grid, layered=forecast.plan.is_layered) if forecast else None,
         threshold=forecast.plan.threshold if forecast else None,
-        noise=noise_reply(terms),
+        noise=noise_reply(terms, layered=forecast is not None and forecast.plan.is_layered),
         predicted=_predicted(forecast) if forecast else None,
         warnings=(*warnings, declared) if declared else tuple(warnings),
         attributes=tuple(wire.AttributeCost(**asdict(each)) for each in forecast.costs) if forecast else (),
         people=tuple(wire.PersonCost(**asdict(each)) for each in forecast.people) if forecast else (),
         alternatives=_alternatives(comparison) if comparison else (),
         recommendation=_recommendation(comparison) if comparison else None,
+        note=rule_note(terms, layered=forecast.plan.is_layered) if forecast else None,
     )
 
 
@@ -110,9 +113,23 @@ def _recommendation(comparison: Comparison) -> wire.Recommendation:
     )
 
 
-def noise_reply(order: Order) -> wire.Noise:
+def rule_note(order: Order, *, layered: bool) -> str | None:
+    """What the adaptive rule does with an order; None for other rules, which always do the same."""
+    if order.rule is not Rule.ADAPTIVE:
+        return None
+    if layered:
+        return "The cells of the base are cut further where noisy counts say that rows are many."
+    return (
+        f"Size x epsilon / clusters is below {LEAST_SIGNAL}, too little for cells that follow the rows: "
+        "the grid of the rule rugnik serves instead."
+    )
+
+
+def noise_reply(order: Order, *, layered: bool = False) -> wire.Noise:
     """The noise of an order: it follows from epsilon, the unit and the number of ordered attributes alone."""
     law, size_law, offset_law = order.law, order.size_law, order.offset_law(len(order.shape.caps))
+    if layered:
+        law = LayerLaws.of(order.histogram_epsilon, order.unit).leaf_cut
     return wire.Noise(
         mechanism=law.mechanism,
         epsilon_histogram=str(order.histogram_epsilon),

@@ -97,32 +97,33 @@ def instant(value: Any) -> Any:
 
 def triples(answer: Any) -> Iterator[Triple]:
     """Every value of an answer with its interval: (value, low, high)."""
+    if isinstance(answer, list):
+        yield from chain.from_iterable(map(triples, answer))
+    if not isinstance(answer, dict):
+        return
+    for values, low, high in columns(answer):
+        yield from zip(*(map(instant, np.ravel(side).tolist()) for side in (values, low, high)), strict=True)
+    yield from chain.from_iterable(map(triples, answer.values()))
+
+
+def columns(answer: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Values with their intervals that stand in one object: single ones, or lists of the same length."""
     match answer:
-        case {"value": value, "interval": {"low": low, "high": high}}:
-            if value is not None:
-                yield instant(value), instant(low), instant(high)
-        case {"count": value, "interval": interval, "noise": noise}:
+        case {"value": value, "interval": interval} if value is not None:
             yield value, interval["low"], interval["high"]
-            yield value, noise["low"], noise["high"]
+        case {"count": value, "interval": interval, "noise": noise}:
+            yield from ((value, ends["low"], ends["high"]) for ends in (interval, noise))
         case {"counts": values, "low": low, "high": high, "noise": noise}:
-            yield from zip(values, low, high, strict=True)
-            yield from zip(values, noise["low"], noise["high"], strict=True)
+            yield from ((values, low, high), (values, noise["low"], noise["high"]))
         case {"counts": values, "bounds": {"each": each}}:
-            yield from zip(*(np.ravel(side).tolist() for side in (values, each["low"], each["high"])), strict=True)
+            yield values, each["low"], each["high"]
         case {"counts": values, "reach": {"each": each}}:
-            yield from ((value, value - each, value + each) for value in np.ravel(values).tolist())
+            yield values, np.array(values) - each, np.array(values) + each
         case {"centers": centres, "sizes": sizes, "uncertainty": certain}:
-            for centre, size, each in zip(centres, sizes, certain, strict=True):
-                yield size, each["size"]["low"], each["size"]["high"]
-                for kind in ("center", "region"):
-                    yield from (
-                        (instant(value), instant(ends["low"]), instant(ends["high"]))
-                        for value, ends in zip(centre, each[kind], strict=True)
-                    )
-        case dict():
-            yield from chain.from_iterable(map(triples, answer.values()))
-        case list():
-            yield from chain.from_iterable(map(triples, answer))
+            yield sizes, [each["size"]["low"] for each in certain], [each["size"]["high"] for each in certain]
+            for kind in ("center", "region"):
+                low, high = ([[ends[side] for ends in each[kind]] for each in certain] for side in ("low", "high"))
+                yield centres, low, high
 
 
 def assert_inside(question: Question, prepared: Prepared) -> int:
@@ -132,8 +133,7 @@ def assert_inside(question: Question, prepared: Prepared) -> int:
     assert all(low <= value <= high for value, low, high in each), (question.name, question.parameters)
     at_end = sum(not low < value < high for value, low, high in each)
     assert not at_end or answer.get("notes"), (question.name, question.parameters, each)
-    assert all(note.endswith(".") and " at an end of the interval: " in note or "biased" in note
-               for note in answer.get("notes", ()))  # fmt: skip
+    assert all(" at an end of the interval: " in note or "biased" in note for note in answer.get("notes", ()))
     return at_end
 
 
