@@ -1,9 +1,9 @@
 """Coverage of the 95 % intervals of counts over random boxes: a section of `bench.coverage`.
 
 For every rule, set of rows and epsilon, 200 releases with 10 random boxes each: half of them cut cells, half are moved
-to cell edges (`snap`). A side of a box has a length that is uniform on a logarithmic scale, from 2 % of its attribute to
-all of it. Sizes are bought for half of the releases. Boxes of a release share its noise, so that standard errors are
-those between releases. "Width" is the median width of an interval over the true count, for boxes of at least 20 rows.
+to cell edges (`snap`). The length of a side is uniform on a logarithmic scale, from 2 % of its attribute to all of it.
+Sizes are bought for half of the releases. Boxes of a release share its noise, so that standard errors are those between
+releases. "Width" is the median width of an interval over the true count, for boxes of at least 20 rows.
 """
 
 from __future__ import annotations

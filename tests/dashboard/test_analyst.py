@@ -401,9 +401,13 @@ def test_one_attribute_is_shown_as_bars(window: Window, city: City) -> None:
     expect(page.get_by_label("Up")).to_be_hidden()
     asked = city.ask(f"/v1/releases/{city.releases[1]}/marginal?attributes=age")
     assert page.evaluate("document.getElementById('map').data[0].y") == asked["counts"]
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if "/count" in request.url else None)
     drag(page, (0.2, 0.5), (0.4, 0.6))
     answer = page.locator("#box-answer .answer")
     answer.wait_for()
+    page.wait_for_timeout(300)
+    assert len(requests) == 1
     assert float(answer.get_attribute("data-count") or "0") > 0
 
 

@@ -11,7 +11,7 @@ const FINEST = 128; // cells on an axis that are sent and drawn; the service sum
 const at = (id) => document.getElementById(id);
 // The corners of a box on the map as a text; Plotly may give those on an axis of dates as texts.
 const corner = (end) => (typeof end === "string" ? Date.parse(`${end.replace(" ", "T")}${end.length > 10 ? "Z" : ""}`) : end);
-const keyOf = (box) => (box ? [box.x0, box.x1, box.y0, box.y1].map((end) => corner(end).toPrecision(12)).join(" ") : "");
+const keyOf = (box, axes) => (box ? [box.x0, box.x1, box.y0, box.y1].slice(0, 2 * axes).map((end) => corner(end).toPrecision(12)).join(" ") : "");
 
 export class MapPanel {
   constructor(about, part, clusters, box) {
@@ -68,7 +68,7 @@ export class MapPanel {
     if (this.listening) return;
     this.listening = true;
     place.on("plotly_selected", (event) => {
-      if (!event?.range || this.outlines.has(keyOf(event.selections?.[0]))) return; // Plotly reports outlines that move as well
+      if (!event?.range || this.outlines.has(keyOf(event.selections?.[0], this.drawn.length))) return; // Plotly reports outlines that move as well
       this.outlines.clear();
       this.drawn.forEach((attribute, i) => {
         const letter = i === 0 ? "x" : "y";
@@ -166,7 +166,7 @@ export class MapPanel {
     const [x, y] = this.blocks.map(({ edges }, i) => ends[i] ?? [edges[0], edges.at(-1)]);
     const vertical = y ? { y0: y[0], y1: y[1] } : { y0: Math.min(0, ...this.histogram.counts), y1: Math.max(...this.histogram.counts) };
     const outline = { type: "rect", xref: "x", yref: "y", x0: x[0], x1: x[1], ...vertical, line: { color: colour.ordered, width: 2, dash: "solid" } };
-    this.outlines.add(keyOf(outline));
+    this.outlines.add(keyOf(outline, this.drawn.length));
     return [outline];
   }
 
