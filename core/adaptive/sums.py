@@ -47,7 +47,7 @@ class LayerSums:
             raise InvalidQuery("This release has a grid.")
         self.synopsis, self._fusion = synopsis, synopsis.cells.fusion
         layers = self._fusion.layers
-        self._axes = [_AxisSteps(axis.widths()) for axis in layers.axes]
+        self._axes = [_AxisSteps(axis.widths(), axis.axis.value_cells) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
         self._slabs = [SlabTable(self._fusion, self._leaves, x) for x in range(len(layers.axes))]
         self._planning_scale = self._fusion.largest_scales
@@ -107,20 +107,24 @@ class LayerSums:
         """Estimate, variance and scale of some boxes."""
         fusion, boxes = self._fusion, len(edges)
         owners, bases, item = self._base_cells(edges)
-        estimate, variance, scale = (np.zeros((3, len(owners))) for _ in range(3))
+        estimate, variance, scale, pulled = (np.zeros((3, len(owners))) for _ in range(4))
         # What is whole in all three counts is read off the base.
         widths = fusion.layers.coarse.widths[bases]
         is_cut = (item.low > 0) | (item.high < widths)
         whole = ~is_cut.any(axis=1)
         estimate[:, whole], variance[:, whole] = fusion.base[bases[whole]], fusion.t[bases[whole]]
-        scale[:, whole] = self._planning_scale[bases[whole]]
+        scale[:, whole], pulled[:, whole] = self._planning_scale[bases[whole]], fusion.t[bases[whole]]
         cut = np.flatnonzero(~whole)
-        estimate[:, cut], variance[:, cut], scale[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        estimate[:, cut], variance[:, cut], pulled[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        scale[:, cut] = self._planning_scale[bases[cut]]
         first = np.searchsorted(owners, np.arange(boxes))
+        together = np.add.reduceat(pulled, first, axis=1)
+        variance = np.add.reduceat(variance, first, axis=1) - fusion.pull * together**2
+        of_size = 0.0 if fusion.bought is None else fusion.pull / fusion.bought.law.rate
         return (
             np.add.reduceat(estimate, first, axis=1),
-            np.maximum(np.add.reduceat(variance, first, axis=1), 0.0),
-            np.maximum.reduceat(scale, first, axis=1),
+            np.maximum(variance, 0.0),
+            np.maximum(np.maximum.reduceat(scale, first, axis=1), of_size * together),
         )
 
     def _base_cells(self, edges: Edges) -> tuple[Wholes, Wholes, Item]:
@@ -142,14 +146,13 @@ class LayerSums:
         return owners, numbers, Item(*(np.stack(column, axis=1) for column in zip(*taken, strict=True)))
 
     def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-        """What base cells that are cut add to each count: from their coarse cells, and below them from leaves."""
+        """What base cells that are cut add: estimate, variance, and t times the mean of what is taken of them."""
         fusion, pairs = self._fusion, len(bases)
         border = Border.of(fusion.layers.coarse, bases, item)
         inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
         estimate = np.broadcast_to(inside_z, (3, pairs)).copy()
         sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
         within = np.zeros((3, pairs))
-        scale = np.broadcast_to(self._planning_scale[bases], (3, pairs))
         for owner, u, ways in self._borders(border, is_cut):
             starts = np.flatnonzero(np.diff(owner, prepend=-1))  # owners ascend
             owners = owner[starts]
@@ -162,7 +165,7 @@ class LayerSums:
         within *= fusion.leaf_variance[bases]
         total, t = fusion.total_u[bases], fusion.t[bases]
         variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
-        return estimate, variance, scale
+        return estimate, variance, t * sum_u / total
 
     def _borders(self, border: Border, is_cut: NDArray[np.bool_]) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """Items and coarse cells, taken together where they can be: u, and what is taken of them, for each count."""
@@ -191,9 +194,10 @@ class _Lists:
 class _AxisSteps:
     """The base cells of an ordered axis in steps, counted over all of them; missing values have one step at the end."""
 
-    def __init__(self, widths: Wholes) -> None:
+    def __init__(self, widths: Wholes, value_cells: int) -> None:
         self.widths = widths
         self.starts = np.append(0, np.cumsum(widths))
+        self._end = self.starts[value_cells]  # of values
 
     def steps(self, ends: Floats) -> Wholes:
         """Ends in cell units of the base -> steps."""
@@ -212,7 +216,7 @@ class _AxisSteps:
         low, high = self.steps(edges.low[:, 0, x]), self.steps(edges.high[:, 0, x])
         high = np.maximum(high, np.minimum(low + 1, self.starts[-1]))
         low = np.minimum(low, high - 1)
-        end = np.minimum(high + takes_the_end, self.starts[-1])
+        end = np.where(high < self._end, high + takes_the_end, high)
         first, last = (np.searchsorted(self.starts, each, side="right") - 1 for each in (low, end - 1))
         count = last - first + 1
         boxes, offsets = cross(np.arange(len(low)), np.zeros(len(low), dtype=np.int64), count)

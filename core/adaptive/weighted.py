@@ -40,6 +40,8 @@ class SomeSums:
         sums = np.add.reduceat(u * means, first, axis=1)
         within = (weights * w[layers.leaf_coarse[leaves]]) @ weights.T - (means * (own * n)) @ means.T
         between = (means * u) @ means.T + (sums * _shared(fusion)[base]) @ sums.T
+        pulled = sums @ _pulled(fusion)[base]
+        between -= fusion.pull * np.outer(pulled, pulled)
         largest = np.maximum.reduceat(np.abs(weights), starts[first], axis=1)
         return cls(within + between, (largest * fusion.largest_scales[base]).max(axis=1))
 
@@ -78,6 +80,7 @@ class SparseSums:
             _added(owners, weights**2 * w[coarse], sums)
             + _added(rows, squares * (fusion.u - w * n)[columns], sums)
             + _added(of_bases, bases.data**2 * _shared(fusion)[bases.indices], sums)
+            - fusion.pull * _added(of_bases, bases.data * _pulled(fusion)[bases.indices], sums) ** 2
         )
         scales = np.zeros(sums)
         np.maximum.at(scales, of_bases, fusion.largest_scales[bases.indices])
@@ -97,19 +100,22 @@ class Prefixes:
         self._w, self._rise = fusion.leaf_variance[base], fusion.u[coarse] / n
         self._of_products = self._rise / n - self._w / n
         self._of_bases = _shared(fusion)[base]
+        self._pull, self._pulled = fusion.pull, _pulled(fusion)[base] * self._rise
 
     def covariance(self, weights: Floats, others: Floats) -> Floats:
         """(leaves + 1): of the sums over the first i leaves with these weights and with those."""
         grown = self._w * weights * others
         grown += self._of_products * self._by_coarse.growth(weights, others)
         grown += self._of_bases * self._by_base.growth(self._rise * weights, self._rise * others)
-        return _running(grown)
+        pulled, other = (_running(self._pulled * each) for each in (weights, others))
+        return _running(grown) - self._pull * pulled * other
 
     def covariance_with(self, weights: Floats, whole: Floats) -> Floats:
         """(leaves + 1): of the sums over the first i leaves, and the sum over all of them with the weights `whole`."""
         mean = self._by_coarse.totals(whole) / self._n
         shared = self._of_bases * self._by_base.totals(self._rise * whole)
-        return _running(weights * (self._w * (whole - mean) + self._rise * (mean + shared)))
+        pulled = self._pull * float((self._pulled * whole).sum()) * self._pulled
+        return _running(weights * (self._w * (whole - mean) + self._rise * (mean + shared) - pulled))
 
 
 class _Groups:
@@ -153,6 +159,12 @@ def _shared(fusion: Fusion) -> Floats:
     """What the squared sum of u F over a base cell adds to a variance: t / U^2 - 1 / U."""
     shared: Floats = (fusion.t / fusion.total_u - 1.0) / fusion.total_u
     return shared
+
+
+def _pulled(fusion: Fusion) -> Floats:
+    """t / U: what the sum of u F over a base cell adds to the sum whose square a bought size takes off."""
+    pulled: Floats = fusion.t / fusion.total_u
+    return pulled
 
 
 def _running(values: Floats) -> Floats:

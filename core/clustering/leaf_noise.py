@@ -15,17 +15,13 @@ from core.arrays import Floats
 def redrawn(cells: AdaptiveCells, rng: np.random.Generator) -> Floats:
     """The estimates of the leaves plus fresh noise of the same law, from a public generator. It protects nobody."""
     fusion, layers, laws = cells.fusion, cells.layers, cells.layers.laws
-    n, w, base = layers.leaves.sizes, fusion.leaf_variance[layers.coarse_base], layers.coarse_base
-    leaves = np.empty(len(layers.leaves))
+    noise = np.empty(len(layers.leaves))
     for is_cut in (False, True):
         chosen = np.flatnonzero(layers.leaf_is_cut == is_cut)
-        leaves[chosen] = laws.leaf(is_cut=is_cut).simulate((len(chosen),), rng)
-    sums = np.add.reduceat(leaves, layers.leaves.first[:-1])
-    z = fusion.u * (fusion.coarse_weight * laws.coarse.simulate((len(n),), rng) + sums / (n * w))
-    above = np.add.reduceat(z, layers.coarse.first[:-1])
-    own = laws.base.simulate((len(above),), rng)
-    of_base = fusion.t * (fusion.base_weight * own + above / fusion.total_u)
-    of_coarse = z + (fusion.u / fusion.total_u[base]) * (of_base - above)[base]
-    leaves += ((of_coarse - sums) / n)[layers.leaf_coarse]
+        noise[chosen] = laws.leaf(is_cut=is_cut).simulate((len(chosen),), rng)
+    coarse = laws.coarse.simulate((len(layers.coarse),), rng)
+    base = laws.base.simulate((len(layers.base_counts),), rng)
+    size = 0.0 if fusion.bought is None else float(fusion.bought.law.simulate((1,), rng)[0])
+    leaves = fusion.fused(base, coarse, noise, size)[2]
     estimates: Floats = cells.estimates + leaves[cells.leaves.numbers] * cells.leaves.shares
     return estimates

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.adaptive.fusion import Fusion
+from core.adaptive.fusion import BoughtSize, Fusion
 from core.adaptive.layers import Layers
 from core.adaptive.selection import base_gain, coarse_gain
 from core.arrays import Floats
@@ -32,6 +32,12 @@ GRIDS = [
 ]
 
 
+SIZES = st.one_of(
+    st.none(),
+    st.builds(BoughtSize, st.integers(-100, 30_000), st.sampled_from([laws_at("0.5").coarse, laws_at("9").base])),
+)
+
+
 @dataclass(frozen=True)
 class Dense:
     """The least squares of one tree."""
@@ -40,7 +46,7 @@ class Dense:
     covariance: Floats
 
     @classmethod
-    def of(cls, layers: Layers) -> Dense:
+    def of(cls, layers: Layers, bought: BoughtSize | None) -> Dense:
         """By dense linear algebra."""
         counted, number = layers.coarse_counted, len(layers.leaves)
         of_base = layers.leaf_base == np.arange(layers.base.cell_count)[:, None]
@@ -58,6 +64,9 @@ class Dense:
         base = layers.base_counts - base_gain(layers) / base_weight
         coarse = (layers.coarse_counts - coarse_gain(layers) / weight)[counted]
         y = np.concatenate([base, coarse, layers.leaf_counts])
+        if bought is not None:
+            A, y = np.concatenate([A, np.ones((1, number))]), np.append(y, bought.size)
+            W = np.append(W, 1 / bought.law.variance)
         information = A.T @ (W[:, None] * A)
         return cls(np.linalg.solve(information, A.T @ (W * y)), np.linalg.inv(information))
 
@@ -72,20 +81,20 @@ def trees(draw: st.DrawFn) -> Layers:
 
 
 @settings(max_examples=80)
-@given(trees())
-def test_fused_leaves_are_generalised_least_squares(layers: Layers) -> None:
+@given(trees(), SIZES)
+def test_fused_leaves_are_generalised_least_squares(layers: Layers, bought: BoughtSize | None) -> None:
     """The estimate of every leaf, and its variance."""
-    fusion, dense = Fusion(layers), Dense.of(layers)
+    fusion, dense = Fusion(layers, bought), Dense.of(layers, bought)
     scale = np.abs(dense.estimate).max() + 1
     assert np.abs(fusion.leaves - dense.estimate).max() <= 1e-8 * scale
     assert np.allclose(fusion.leaf_variances, np.diag(dense.covariance), rtol=1e-8, atol=0)
 
 
 @settings(max_examples=80)
-@given(trees(), st.integers(0, 2**32))
-def test_covariances_are_those_of_the_matrix(layers: Layers, seed: int) -> None:
+@given(trees(), SIZES, st.integers(0, 2**32))
+def test_covariances_are_those_of_the_matrix(layers: Layers, bought: BoughtSize | None, seed: int) -> None:
     """Of any two weighted sums of leaves."""
-    fusion, dense, rng = Fusion(layers), Dense.of(layers), np.random.default_rng(seed)
+    fusion, dense, rng = Fusion(layers, bought), Dense.of(layers, bought), np.random.default_rng(seed)
     f, g = rng.normal(size=(2, len(layers.leaves))) * rng.choice([0, 1, 10], size=(2, len(layers.leaves)))
     scale = np.sqrt((f @ dense.covariance @ f) * (g @ dense.covariance @ g))
     assert abs(fusion.covariance(f, g) - f @ dense.covariance @ g) <= 1e-8 * scale
