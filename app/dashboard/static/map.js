@@ -26,12 +26,9 @@ export class MapPanel {
     return [at("x-axis").value, at("y-axis").value].filter(Boolean).map((name) => this.about.named(name));
   }
 
-  // Whether the leaves of an adaptive release are drawn as they are: they need every ordered attribute on an axis.
+  // Whether the leaves of an adaptive release are drawn as they are: categories have no line to lie on.
   get asTiles() {
-    const { shown } = this;
-    const { attributes, plan } = this.about;
-    const ordered = attributes.filter((attribute) => attribute.isOrdered);
-    return Boolean(plan.grid.layered) && shown.length === ordered.length && shown.every((attribute) => attribute.isOrdered)
+    return Boolean(this.about.plan.grid.layered) && this.shown.every((attribute) => attribute.isOrdered)
       && !this.part.where.some((text) => text.endsWith(`:${MISSING_LABEL}`));
   }
 
@@ -39,7 +36,7 @@ export class MapPanel {
   question() {
     const { shown } = this;
     if (this.asTiles) {
-      const most = shown.length === 1 ? MOST_BARS : MOST_TILES;
+      const most = this.about.attributes.filter((attribute) => attribute.isOrdered).length === 1 ? MOST_BARS : MOST_TILES;
       return { path: this.part.path("synopsis", [`cells=${most}`]), call: `synopsis = client.synopsis(${literal(this.about.id)}, cells=${most}${this.part.python})` };
     }
     const names = shown.map((attribute) => attribute.name).reverse(); // the last attribute varies fastest: it is the horizontal axis
