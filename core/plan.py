@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import prod
 from typing import assert_never
 
-from core.adaptive.cuts import LEAST_SIGNAL, MAX_ORDERED, MOST_BASE_CELLS
+from core.adaptive.cuts import LEAST_SIGNAL, MAX_ORDERED, MOST_ALONG_AN_AXIS, MOST_BASE_CELLS
 from core.adaptive.shares import LayerLaws
 from core.budget import NOTHING, Epsilon
 from core.charged import Charged
@@ -219,13 +219,13 @@ def _is_layered(order: Order, N: int) -> bool:
 
 
 def _base(order: Order, wanted: int, most: int) -> int:
-    """Cells per axis of the base: a power of two, about 64 cells in all, or K if that is more; no more than `wanted`.
+    """Cells per axis of the base: 8, 8 or 4 for one to three attributes, or for K cells; no more than `wanted`.
 
     A power of two, because halving it gives edges that double precision and codes hold exactly.
     """
     d = len(order.shape.caps)
     enough = least(lambda m: m**d >= order.clusters)
-    usual = _power_of_two(least(lambda m: (m + 1) ** d > MOST_BASE_CELLS))
+    usual = min(MOST_ALONG_AN_AXIS, _power_of_two(least(lambda m: (m + 1) ** d > MOST_BASE_CELLS)))
     m = max(min(_power_of_two(wanted), usual), 2 * _power_of_two(enough - 1) if enough > 1 else 1)
     return min(m, _power_of_two(most))
 

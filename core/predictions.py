@@ -13,9 +13,9 @@ probability max(0, 1 - distance), so along one axis
     E sum f^2 = L - 1/3 for L >= 1,    L^2 - L^3 / 3 below.
 
 For all axes together it is the product. Let A_i be E sum f^2 of layer i (0 the leaves, then coarser), times the leaves
-per cell of layer i; v the variance of a leaf, t_i the information of a count of layer i (the inverse of its variance). The least-squares estimate has independent errors within the cells of layer 1, between
-those within the cells of layer 2, and so on. Their variances are w_0 = v, w_i = 1 / (1/v + sum over j <= i of t_j n_j)
-with n_j leaves per cell of layer j. Hence
+per cell of layer i; v the variance of a leaf, t_i the inverse of the variance of a count of layer i. The least-squares
+estimate has independent errors within the cells of layer 1, between those within the cells of layer 2, and so on. Their
+variances are w_0 = v, w_i = 1 / (1/v + sum over j <= i of t_j n_j) with n_j leaves per cell of layer j. Hence
 
     Var = sum over i of w_i (A_i - A_(i+1)),    A beyond the last layer = 0.
 

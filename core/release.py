@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adaptive.cells import AdaptiveCells
+from core.adaptive.fusion import BoughtSize
 from core.adaptive.release import Counter, draw_layers
 from core.cells import Cells, DenseCells, ThresholdedCells
 from core.domain.domain import Domain
@@ -92,7 +93,8 @@ def draw(
     size = None if isinstance(order.size, DeclaredSize) else noisy_size(len(rows), order, noise)
     plan = make_plan(order, max_cells=max_cells, noisy_size=size)
     if plan.is_layered:
-        cells: Cells = AdaptiveCells.of(draw_layers(rows, plan, noise, max_cells=max_cells))
+        bought = None if order.size_law is None else BoughtSize(plan.size, order.size_law)
+        cells: Cells = AdaptiveCells.of(draw_layers(rows, plan, noise, max_cells=max_cells), bought)
     else:
         cells = noised(rows.count_on(plan), plan, noise)
     return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from core.adaptive.cells import AdaptiveCells
+from core.adaptive.fusion import BoughtSize
 from core.adaptive.shares import LayerLaws
 from core.budget import NOTHING, Epsilon
 from core.canonical import canonical_json
@@ -55,6 +56,8 @@ class Synopsis(Charged, NoisyHistogram):
     def __post_init__(self) -> None:
         if self.grid.dimensions != self.domain.dimensions:
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
+        if isinstance(self.cells, AdaptiveCells) and self.rule is not Rule.ADAPTIVE:
+            raise InvalidSynopsis("Only the adaptive rule releases layers of cells.")
         if self.size_epsilon + self.offset_epsilon >= self.epsilon:
             raise InvalidSynopsis(
                 "The size and the offsets of a synopsis were bought with a part of its epsilon, not with all of it."
@@ -141,7 +144,9 @@ class Synopsis(Charged, NoisyHistogram):
         cells: Cells
         if "layers" in header:
             laws = LayerLaws.of(terms.histogram_epsilon, terms.unit)
-            cells = AdaptiveCells.from_bytes(grid, laws, integers, header["layers"])
+            law = terms.size_law
+            bought = None if law is None else BoughtSize(_typed(header["size"], int), law)
+            cells = AdaptiveCells.from_bytes(grid, laws, integers, header["layers"], bought)
         else:
             cells = cells_from_bytes(grid, integers, threshold, terms.offset_law(len(grid.ordered_axes)))
         return cls(

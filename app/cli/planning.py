@@ -76,7 +76,8 @@ def plan(
 def _show_plan(preview: Plan) -> None:
     fields = [("epsilon", preview.order["epsilon"]), ("noise of a cell (sd)", preview.noise.cell_sd)]
     if preview.grid is not None:
-        fields.append(("grid", f"{preview.grid.sentence}: {preview.grid.cells:,}"))
+        in_all = "" if preview.grid.layered else f": {preview.grid.cells:,}"
+        fields.append(("grid", f"{preview.grid.sentence}{in_all}"))
     if preview.predicted is not None:
         fields.append(("a cell is off by, at 95 %", preview.predicted.cell_error))
         fields.append(("a typical count is off by, at 95 %", preview.predicted.count_error))
@@ -86,6 +87,8 @@ def _show_plan(preview: Plan) -> None:
         shares = f"{preview.noise.epsilon_histogram} and {preview.noise.epsilon_offsets}"
         fields.append(("epsilon of the counts and of the offsets", shares))
     show_fields(fields)
+    if preview.note is not None:
+        note(preview.note)
     for cost in preview.attributes:
         note(cost.note)
     if preview.people:

@@ -45,7 +45,7 @@ def count(
                 low=float(counted.noise_low[0]), high=float(counted.noise_high[0]), sd=float(counted.noise_sd[0])
             ),
             discretisation=ends_reply((float(counted.without_cut[0]), float(counted.with_cut[0]))),
-            snapped=snapped_boxes(prepared.synopsis, (box,))[0] if snap else None,
+            snapped=snapped_boxes(prepared.table, (box,))[0] if snap else None,
             size_weight=weight or None,
         )
 

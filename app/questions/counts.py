@@ -40,7 +40,7 @@ def counts(body: wire.CountsBody) -> Question:
                 low=listed(counted.noise_low), high=listed(counted.noise_high), sd=listed(counted.noise_sd)
             ),
             discretisation=wire.ManyEnds(low=listed(counted.without_cut), high=listed(counted.with_cut)),
-            snapped=snapped_boxes(prepared.synopsis, boxes) if snap else None,
+            snapped=snapped_boxes(prepared.table, boxes) if snap else None,
             size_weights=tuple(counted.size_weight.tolist()) if counted.size_weight.any() else None,
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from app.questions.encoding import axis_reply, listed
 from app.questions.prepared import Prepared
@@ -11,6 +12,7 @@ from app.questions.reasons import Reasons
 from core.arrays import Floats
 from core.checkpoint import Checkpoint
 from core.queries.denoise import CountsKind
+from core.queries.effort import effort_of_marginal
 from core.queries.marginal import Marginal, marginal
 from rugnik import wire
 from rugnik.wire.limits import Doc, Level, Limits
@@ -43,8 +45,9 @@ def get_marginal(
             cells_summed=None if cells is None else sizes if len(set(sizes)) > 1 else sizes[0],
         )
 
-    parameters = {"attributes": list(names), "level": level, "counts": counts.value}
-    return Question("marginal", parameters if cells is None else {**parameters, "cells": cells}, answer)
+    parameters: dict[str, Any] = {"attributes": list(names), "level": level, "counts": counts.value}
+    parameters = parameters if cells is None else {**parameters, "cells": cells}
+    return Question("marginal", parameters, answer, effort_of=partial(effort_of_marginal, bins=cells))
 
 
 def _reach(histogram: Marginal) -> wire.Reach:

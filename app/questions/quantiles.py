@@ -12,7 +12,7 @@ from app.questions.reasons import ON_EDGE, ROUNDED, Reasons
 from core.checkpoint import Checkpoint
 from core.domain.attribute import Ordered
 from core.queries import quantile as core_quantile
-from core.queries.effort import effort_of_cells
+from core.queries.effort import effort_of_quantiles
 from rugnik import wire
 from rugnik.wire.limits import Doc, Finite, Level, Limits
 
@@ -36,7 +36,7 @@ def quantiles(
         return wire.Quantiles(**common, notes=reasons.notes, quantiles=tuple(_reply(kind, each) for each in computed))
 
     parameters = {"attribute": attribute, "q": list(q), "level": level}
-    return Question("quantiles", parameters, answer, effort_of=partial(effort_of_cells, passes=len(q)))
+    return Question("quantiles", parameters, answer, effort_of=partial(effort_of_quantiles, shares=len(q)))
 
 
 def _reply(attribute: Ordered, computed: core_quantile.Quantile) -> wire.Quantile:

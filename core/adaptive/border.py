@@ -74,6 +74,11 @@ class Border:
         none = first >= last
         return cls(cut, cells, item, begin, stop, np.where(none, stop, first), np.where(none, stop, last))
 
+    def part(self, items: Wholes) -> Border:
+        """Some of the items."""
+        ends = (each[items] for each in (self.begin, self.stop, self.first, self.last))
+        return Border(self.cut, self.cells[items], self.item.part(items), *ends)
+
     def faces(self) -> Iterator[Face]:
         """The parts that are touched and not whole, each once, by the axes along which they are not whole.
 

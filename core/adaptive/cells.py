@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from core.adaptive.cuts import VERSION
-from core.adaptive.fusion import Fusion
+from core.adaptive.fusion import BoughtSize, Fusion
 from core.adaptive.layers import Layers, Skipped
 from core.adaptive.leaves import Leaves, all_leaves
 from core.adaptive.shares import LayerLaws
@@ -39,9 +39,9 @@ class AdaptiveCells(Cells):
     part_grid: Grid | None = None
 
     @classmethod
-    def of(cls, layers: Layers) -> AdaptiveCells:
+    def of(cls, layers: Layers, bought: BoughtSize | None = None) -> AdaptiveCells:
         """All leaves of a release."""
-        return cls(Fusion(layers))
+        return cls(Fusion(layers, bought))
 
     @property
     def layers(self) -> Layers:
@@ -135,7 +135,9 @@ class AdaptiveCells(Cells):
         return np.concatenate(list(self.layers.integers())).astype("<i8").tobytes()
 
     @classmethod
-    def from_bytes(cls, base: Grid, laws: LayerLaws, data: bytes, header: dict[str, Any]) -> AdaptiveCells:
+    def from_bytes(
+        cls, base: Grid, laws: LayerLaws, data: bytes, header: dict[str, Any], bought: BoughtSize | None
+    ) -> AdaptiveCells:
         """The cells that `to_bytes` and `header` wrote. Raises ValueError, TypeError or InvalidSynopsis for others."""
         if header["version"] != VERSION:
             raise InvalidSynopsis("This synopsis was cut by another version of the adaptive rule.")
@@ -144,4 +146,4 @@ class AdaptiveCells(Cells):
             raise InvalidSynopsis("The skipped halvings of a synopsis are whole numbers.")
         integers = np.frombuffer(data, dtype="<i8").astype(np.int64)
         integers.flags.writeable = False
-        return cls.of(Layers.from_integers(base, laws, integers, Skipped(coarse, leaves)))
+        return cls.of(Layers.from_integers(base, laws, integers, Skipped(coarse, leaves)), bought)

@@ -27,7 +27,7 @@ from core.domain.axis import Axis, RunAxis
 from core.domain.grid import Grid
 from core.errors import InvalidSynopsis
 
-_NUMBER_STEPS = 2**32  # of an axis of numbers: as many as there are codes
+NUMBER_CODES = 2**32  # of an axis of numbers: as many as there are codes
 _STEP_BITS = 32  # an axis with more values has steps of 2^s values, so that products stay below 2^63
 
 
@@ -46,7 +46,7 @@ class BaseAxis:
             starts = np.array(axis.starts, dtype=np.int64)
         else:
             cells = axis.value_cells
-            starts = np.array([-(-j * _NUMBER_STEPS // cells) for j in range(cells + 1)], dtype=np.int64)
+            starts = np.array([-(-j * NUMBER_CODES // cells) for j in range(cells + 1)], dtype=np.int64)
         widest = int(np.diff(starts).max())
         return cls(axis, starts, max(0, (widest - 1).bit_length() - _STEP_BITS))
 

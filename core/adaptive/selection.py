@@ -35,9 +35,10 @@ def coarse_gain(layers: Layers) -> Floats:
     widths = layers.coarse_spans[1]
     laws, room = layers.laws, _room(widths)
     for cells, d in _by_dimensions(widths, layers.coarse_counted):
-        rises = _Rises(laws.coarse, layers.coarse_counts[cells])
+        rooms, which = np.unique(room[cells], return_inverse=True)
+        rises = _Rises(laws.coarse, layers.coarse_counts[cells], which)
         for h, t in enumerate(least_rows(laws.leaf_cut.exact_rate, LEAF_CONSTANT, d), start=1):
-            below, above = (_parts(each - layers.skipped.leaves, room[cells]) for each in (h - 1, h))
+            below, above = (_parts(each - layers.skipped.leaves, rooms) for each in (h - 1, h))
             w, v = laws.leaf_cut.variance, laws.coarse.variance
             rises.add(t, _weight(above * w, v) - _weight(below * w, v))
         gain[cells] = rises.gain
@@ -50,32 +51,40 @@ def base_gain(layers: Layers) -> Floats:
     widths = layers.coarse.widths
     laws, room = layers.laws, _room(widths)
     for cells, d in _by_dimensions(widths, np.ones(len(widths), dtype=np.bool_)):
-        rises = _Rises(laws.base, layers.base_counts[cells])
+        rooms, which = np.unique(room[cells], return_inverse=True)
+        rises = _Rises(laws.base, layers.base_counts[cells], which)
         thresholds = {
             *least_rows(laws.leaf_uncut.exact_rate, LEAF_CONSTANT, d),
             *least_rows(laws.leaf_uncut.exact_rate, COARSE_CONSTANT, d),
         }
-        for t in sorted(thresholds):
-            below, above = (_spread_evenly(layers, rows, d, room[cells]) for rows in (t - 1, t))
+        for t in sorted(filter(rises.reaches, thresholds)):
+            below, above = (_spread_evenly(layers, rows, d, rooms) for rows in (t - 1, t))
             rises.add(t, _weight(above, laws.base.variance) - _weight(below, laws.base.variance))
         gain[cells] = rises.gain
     return gain
 
 
 class _Rises:
-    """Noisy counts, and the gain from each rise of their weight that is added."""
+    """Noisy counts, and the gain from each rise of their weight that is added.
 
-    def __init__(self, law: DiscreteLaplace, counts: Wholes) -> None:
-        self._rate, self._counts = law.rate, counts
+    Cells with equal room have equal rises: `which` has the number of each cell's room among the distinct ones.
+    """
+
+    def __init__(self, law: DiscreteLaplace, counts: Wholes, which: Wholes) -> None:
+        self._rate, self._counts, self._which = law.rate, counts, which
         self.gain = np.zeros(len(counts))
 
-    def add(self, threshold: int, rise: Floats) -> None:
-        """At this threshold the weight of each count rises by so much."""
+    def reaches(self, threshold: int) -> bool:
+        """Whether any count is so near a threshold that its weight could have risen there."""
+        return bool((np.abs(self._counts - float(threshold)) * self._rate < _FAR).any())
+
+    def add(self, threshold: int, rises: Floats) -> None:
+        """At this threshold the weight of the counts rises by so much, for each distinct room."""
         distance = self._counts - float(threshold)
         near = np.flatnonzero(np.abs(distance) * self._rate < _FAR)
-        q = np.exp(-self._rate)
         tails = (np.exp(-self._rate * np.abs(distance[near] + j)) for j in (0.0, 1.0))
-        self.gain[near] += q / (1.0 - q * q) * sum(tails) * rise[near]
+        scale = 0.5 / np.sinh(self._rate)  # q / (1 - q^2): in this form a tiny rate loses no digits
+        self.gain[near] += scale * sum(tails) * rises[self._which[near]]
 
 
 def _spread_evenly(layers: Layers, rows: int, d: int, room: Floats) -> Floats:

@@ -9,22 +9,25 @@ are made in one go: of the box, of the leaves that lie wholly inside it, and of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.adaptive.border import Border, Item, cross
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.radius import radii
-from core.adaptive.tables import CoarseTable, LeafTable
+from core.adaptive.slabs import SlabTable
+from core.adaptive.tables import CoarseTable, LeafTable, Taken
 from core.arrays import Floats, Wholes
 from core.domain.axis import UniformAxis
 from core.errors import InvalidQuery
 from core.noisy_histogram import NoisyHistogram
 from core.queries.edges import BoundedCounts, Edges
 
-_AT_ONCE = 2**18  # cells on borders
+_AT_ONCE = 2**19  # cells on borders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +49,7 @@ class LayerSums:
         layers = self._fusion.layers
         self._axes = [_AxisSteps(axis.widths()) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
+        self._slabs = [SlabTable(self._fusion, self._leaves, x) for x in range(len(layers.axes))]
         self._planning_scale = self._fusion.largest_scales
 
     def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
@@ -71,6 +75,18 @@ class LayerSums:
             low[:, 0, x], high[:, 0, x] = axis.units(lines[first]), axis.units(lines[last])
         return Edges(low=low, high=high)
 
+    def in_codes(self, edges: Edges) -> tuple[Wholes, Wholes]:
+        """(boxes, d) twice: the ends of boxes along the ordered axes in codes."""
+        low, high = (np.empty((len(edges), len(self._axes)), dtype=np.int64) for _ in range(2))
+        pairs = zip(self.synopsis.grid.ordered_axes, self._axes, self._fusion.layers.axes, strict=True)
+        for i, (x, axis, codes) in enumerate(pairs):
+            for ends, each in ((low, edges.low), (high, edges.high)):
+                steps = axis.steps(each[:, 0, x])
+                places = np.clip(np.searchsorted(axis.starts, steps, side="right") - 1, 0, len(codes.starts) - 2)
+                inside = (steps - axis.starts[places]) << codes.shift
+                ends[:, i] = np.minimum(codes.starts[places] + inside, codes.starts[places + 1])
+        return low, high
+
     @cached_property
     def _lines(self) -> list[Wholes]:
         """The edges of all leaves along each axis, in steps, ascending."""
@@ -91,19 +107,24 @@ class LayerSums:
         """Estimate, variance and scale of some boxes."""
         fusion, boxes = self._fusion, len(edges)
         owners, bases, item = self._base_cells(edges)
-        estimate, variance, scale = (np.zeros((3, len(owners))) for _ in range(3))
+        estimate, variance, scale, pulled = (np.zeros((3, len(owners))) for _ in range(4))
         # What is whole in all three counts is read off the base.
         widths = fusion.layers.coarse.widths[bases]
-        whole = ((item.low == 0) & (item.high == widths)).all(axis=1)
+        is_cut = (item.low > 0) | (item.high < widths)
+        whole = ~is_cut.any(axis=1)
         estimate[:, whole], variance[:, whole] = fusion.base[bases[whole]], fusion.t[bases[whole]]
-        scale[:, whole] = self._planning_scale[bases[whole]]
+        scale[:, whole], pulled[:, whole] = self._planning_scale[bases[whole]], fusion.t[bases[whole]]
         cut = np.flatnonzero(~whole)
-        estimate[:, cut], variance[:, cut], scale[:, cut] = self._cut(bases[cut], item.part(cut))
+        estimate[:, cut], variance[:, cut], pulled[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        scale[:, cut] = self._planning_scale[bases[cut]]
         first = np.searchsorted(owners, np.arange(boxes))
+        together = np.add.reduceat(pulled, first, axis=1)
+        variance = np.add.reduceat(variance, first, axis=1) - fusion.pull * together**2
+        of_size = 0.0 if fusion.bought is None else fusion.pull / fusion.bought.law.rate
         return (
             np.add.reduceat(estimate, first, axis=1),
-            np.maximum(np.add.reduceat(variance, first, axis=1), 0.0),
-            np.maximum.reduceat(scale, first, axis=1),
+            np.maximum(variance, 0.0),
+            np.maximum(np.maximum.reduceat(scale, first, axis=1), of_size * together),
         )
 
     def _base_cells(self, edges: Edges) -> tuple[Wholes, Wholes, Item]:
@@ -124,20 +145,18 @@ class LayerSums:
                 taken.append((lists.low[place], lists.high[place], lists.end[place]))
         return owners, numbers, Item(*(np.stack(column, axis=1) for column in zip(*taken, strict=True)))
 
-    def _cut(self, bases: Wholes, item: Item) -> tuple[Floats, Floats, Floats]:
-        """What base cells that are cut add to each count: from their coarse cells, and below them from leaves."""
+    def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+        """What base cells that are cut add: estimate, variance, and t times the mean of what is taken of them."""
         fusion, pairs = self._fusion, len(bases)
         border = Border.of(fusion.layers.coarse, bases, item)
         inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
         estimate = np.broadcast_to(inside_z, (3, pairs)).copy()
         sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
         within = np.zeros((3, pairs))
-        scale = np.broadcast_to(self._planning_scale[bases], (3, pairs))
-        for face in border.faces():
-            u = fusion.u[face.parts]
-            starts = np.flatnonzero(np.diff(face.owner, prepend=-1))  # owners ascend
-            owners = face.owner[starts]
-            for i, taken in enumerate(self._leaves.take(face)):
+        for owner, u, ways in self._borders(border, is_cut):
+            starts = np.flatnonzero(np.diff(owner, prepend=-1))  # owners ascend
+            owners = owner[starts]
+            for i, taken in enumerate(ways):
                 part = u * taken.mean
                 estimate[i, owners] += np.add.reduceat(taken.estimate, starts)
                 sum_u[i, owners] += np.add.reduceat(part, starts)
@@ -146,7 +165,18 @@ class LayerSums:
         within *= fusion.leaf_variance[bases]
         total, t = fusion.total_u[bases], fusion.t[bases]
         variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
-        return estimate, variance, scale
+        return estimate, variance, t * sum_u / total
+
+    def _borders(self, border: Border, is_cut: NDArray[np.bool_]) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
+        """Items and coarse cells, taken together where they can be: u, and what is taken of them, for each count."""
+        alone = is_cut.sum(axis=1) == 1
+        for x, slabs in enumerate(self._slabs):
+            items = np.flatnonzero(alone & is_cut[:, x])
+            for owner, u, ways in slabs.take(border.cells[items], border.item.part(items), x):
+                yield items[owner], u, ways
+        items = np.flatnonzero(~alone)
+        for face in border.part(items).faces():
+            yield items[face.owner], self._fusion.u[face.parts], self._leaves.take(face)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

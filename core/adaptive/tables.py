@@ -105,23 +105,33 @@ class LeafTable:
         leaves = self._leaves[cells]
         last = self._cumulative.last(cells, face.axes)
         along = [
-            _along(span, cut.widths[cells, x], cut.parts[cells, x], self._cumulative.stride(cells, x))
+            along_axis(span, cut.widths[cells, x], cut.parts[cells, x], self._cumulative.stride(cells, x))
             for x, span in zip(face.axes, face.spans, strict=True)
         ]
         for ways in zip(*along, strict=True):
-            estimate = np.zeros(len(cells))
-            for corner in product(*(way.look_ups for way in ways)):
-                at, weight = last, 1.0
-                for offset, share in corner:
-                    at, weight = at + offset, weight * share
-                estimate += weight * self._estimates[at]
-            mean, squares = np.ones(len(cells)), leaves
-            for way in ways:
-                mean, squares = mean * way.mean, squares * way.squares
-            yield Taken(estimate, mean, squares - leaves * mean * mean)
+            yield taken_along(ways, self._estimates, last, leaves)
+
+    def sums_up_to(self, cells: Wholes, x: int, places: Wholes) -> Floats:
+        """The sums over the leaves of coarse cells that lie below a place along axis x."""
+        at = self._cumulative.last(cells, (x,)) + places * self._cumulative.stride(cells, x)
+        return self._estimates[at]
 
 
-class _Way(NamedTuple):
+def taken_along(ways: tuple[Way, ...], sums: Floats, first: Wholes, leaves: Floats) -> Taken:
+    """What is taken if it is cut in these ways along some axes, from cumulative sums with `first` at the lower ends."""
+    estimate = np.zeros(len(first))
+    for corner in product(*(way.look_ups for way in ways)):
+        at, weight = first, 1.0
+        for offset, share in corner:
+            at, weight = at + offset, weight * share
+        estimate += weight * sums[at]
+    mean, squares = ways[0].mean, leaves * ways[0].squares
+    for way in ways[1:]:
+        mean, squares = mean * way.mean, squares * way.squares
+    return Taken(estimate, mean, squares - leaves * mean * mean)
+
+
+class Way(NamedTuple):
     """What is taken along one axis: look-ups (offset in the table, sign and share), mean of f, and mean of f^2."""
 
     look_ups: list[tuple[Wholes, Any]]
@@ -129,7 +139,7 @@ class _Way(NamedTuple):
     squares: Any
 
 
-def _along(span: Span, w: Wholes, n: Wholes, stride: Wholes) -> list[_Way]:
+def along_axis(span: Span, w: Wholes, n: Wholes, stride: Wholes) -> list[Way]:
     """The three ways to count along an axis of w steps in n leaves: by shares, whole leaves, touched leaves."""
     ways = []
     (low, low_floor), (high, high_floor) = (_position(each, w, n) for each in (span.low, span.high))
@@ -145,11 +155,11 @@ def _along(span: Span, w: Wholes, n: Wholes, stride: Wholes) -> list[_Way]:
         (high - low) ** 2,
         (first - low) ** 2 + inside + (high - high_floor) ** 2,
     )
-    ways.append(_Way(look_ups, (high - low) / n, squares / n))
+    ways.append(Way(look_ups, (high - low) / n, squares / n))
     begin = np.minimum(low_floor, n - 1)
     stop = np.where(span.end > span.low, (span.end - 1) * n // w + 1, begin)
     for lower, upper, taken in ((first, last, inside), (begin, stop, stop - begin)):
-        ways.append(_Way([(lower * stride, -1.0), (upper * stride, 1.0)], taken / n, taken / n))
+        ways.append(Way([(lower * stride, -1.0), (upper * stride, 1.0)], taken / n, taken / n))
     return ways
 
 

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.noisy_histogram import NoisyHistogram
 
@@ -17,15 +18,26 @@ def block_numbers(histogram: NoisyHistogram, heavy: int) -> NDArray[np.int64] | 
     """The block that each cell lies in; None if `heavy`, the number of cells with weight, is small enough without.
 
     Blocks have equally many cells along an axis, but for the last ones, and each axis has about equally many blocks; an
-    axis of fewer cells is not divided. A thresholded histogram has few cells and needs no blocks.
+    axis of fewer cells is not divided. A thresholded histogram has few cells and needs no blocks. Of an adaptive
+    release, coarse cells are the blocks of leaves.
     """
     grid = histogram.grid
+    if isinstance(histogram.cells, AdaptiveCells):
+        return _leaf_blocks(histogram.cells) if heavy > MOST_POINTS else None
     if heavy <= MOST_POINTS or not histogram.cells.complete:
         return None
     blocks = _blocks_per_axis(grid.shape)
     cells = np.array([-(-m // b) for m, b in zip(grid.shape, blocks, strict=True)])  # of a block, along each axis
     places = grid.places(np.arange(grid.cell_count)) // cells
     numbers: NDArray[np.int64] = places @ np.cumprod([1, *blocks[:-1]])
+    return numbers
+
+
+def _leaf_blocks(cells: AdaptiveCells) -> NDArray[np.int64]:
+    """The block of each leaf: its coarse cell, or a run of coarse cells where these are very many."""
+    layers = cells.layers
+    run = -(-len(layers.coarse) // MOST_POINTS)
+    numbers: NDArray[np.int64] = layers.leaf_coarse[cells.leaves.numbers] // run
     return numbers
 
 

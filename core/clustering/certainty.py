@@ -38,10 +38,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.blocks import block_means, block_numbers
 from core.clustering.kmeans import lloyd, nearest
+from core.clustering.leaf_model import leaf_rows
+from core.clustering.leaf_noise import redrawn
+from core.clustering.leaf_regions import Regions
 from core.clustering.methods import Placed, labels_of, weights_of
 from core.clustering.posterior import Draws
 from core.domain.domain import Domain
@@ -100,6 +104,8 @@ def centre_intervals(
     histogram: NoisyHistogram, placed: Placed, labels: NDArray[np.int64], errors: Floats | None, alphas: Sequence[float]
 ) -> list[list[list[Ends]]]:
     """(low, high) for each alpha, centre and ordered attribute, in its own unit: the intervals of this module."""
+    if isinstance(histogram.cells, AdaptiveCells):
+        return [_leaf_intervals(histogram, histogram.cells, placed, labels, errors, alpha) for alpha in alphas]
     if not histogram.cells.complete:
         return [_listed_intervals(histogram, placed, labels, alpha) for alpha in alphas]
     domain, k = histogram.domain, len(placed.centres)
@@ -110,14 +116,36 @@ def centre_intervals(
     intervals = []
     for alpha, exact in zip(alphas, ratio_intervals(histogram.law, ratios, alphas), strict=True):
         low, high = np.reshape(exact, (k, len(bounds), 2)).transpose(2, 0, 1)
-        if errors is None:
-            means = np.array([ratio.value for ratio in ratios]).reshape(own.shape)
-            joined = _union_with_shifted(low, high, means, own)
-        else:
-            reach = STRETCH * float(-ndtri(alpha / 2)) * errors * domain.width / 2
-            joined = np.minimum(low, own - reach), np.maximum(high, own + reach)
-        intervals.append(_clipped(*joined, domain))
+        means = own if errors is not None else np.array([ratio.value for ratio in ratios]).reshape(own.shape)
+        intervals.append(_clipped(*_joined(low, high, means, own, _reach(errors, alpha, domain)), domain))
     return intervals
+
+
+def _reach(errors: Floats | None, alpha: float, domain: Domain) -> Floats | None:
+    """How far the model's part of an interval reaches, in the attributes' own units; None without one."""
+    return None if errors is None else STRETCH * float(-ndtri(alpha / 2)) * errors * domain.width / 2
+
+
+def _joined(low: Floats, high: Floats, means: Floats, centres: Floats, reach: Floats | None) -> tuple[Floats, Floats]:
+    """The union of both parts of an interval; without a model, of the first part and the same shifted."""
+    if reach is None:
+        return _union_with_shifted(low, high, means, centres)
+    return np.minimum(low, centres - reach), np.maximum(high, centres + reach)
+
+
+def _leaf_intervals(
+    histogram: NoisyHistogram,
+    cells: AdaptiveCells,
+    placed: Placed,
+    labels: NDArray[np.int64],
+    errors: Floats | None,
+    alpha: float,
+) -> list[list[Ends]]:
+    """Of an adaptive release: the means of regions of leaves (`core.clustering.leaf_regions`)."""
+    domain, regions = histogram.domain, Regions.of(cells, labels, len(placed.centres))
+    low, high, means = (domain.lower + side * domain.width for side in (*regions.mean_bounds(alpha), regions.means))
+    centres = domain.from_unit(placed.centres)
+    return _clipped(*_joined(low, high, means, centres, _reach(errors, alpha, domain)), domain)
 
 
 def _bounds(domain: Domain) -> list[Ends]:
@@ -168,6 +196,7 @@ def _listed_intervals(
     heights, rows = (histogram.cells.centres() + 1.0) / 2.0, listed.most_rows(each)
     low, high, means = (np.empty((k, len(domain.ordered))) for _ in range(3))
     within = np.zeros((3, k, len(domain.ordered)))  # the same for offsets, in the attributes' own units
+    axes = [AxisOffsets(listed, x) for x in histogram.grid.ordered_axes] if has_offsets else []
     for i in range(k):
         inside = (labels == i).astype(np.float64)
         most = max(1.0, rows - float(listed.least(1.0 - inside[None], alpha=each)[0]))
@@ -175,9 +204,9 @@ def _listed_intervals(
         high[i] = 1.0 - listed.least((inside[:, None] * (1.0 - heights)).T, alpha=each) / most
         weights = inside * placed.counts
         means[i] = weights @ heights / weights.sum() if weights.any() else 0.5
-        if has_offsets:
+        if axes:
             certain = float(listed.least(inside[None], alpha=each)[0])
-            within[:, i] = _offset_bounds(listed, labels == i, certain=certain, most=most, alpha=2 * each)
+            within[:, i] = _offset_bounds(axes, labels == i, certain=certain, most=most, alpha=2 * each)
     # A mean of listed cells that contradicts the bounds is held all the same.
     low, high = np.clip(np.minimum(low, means), 0.0, 1.0), np.clip(np.maximum(high, means), 0.0, 1.0)
     centres = domain.from_unit(placed.centres)
@@ -187,10 +216,9 @@ def _listed_intervals(
 
 
 def _offset_bounds(
-    listed: ListedCells, chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float
+    axes: Sequence[AxisOffsets], chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float
 ) -> Floats:
     """Low, high and value of the mean offset of a region's rows: three rows, a column for each ordered attribute."""
-    axes = [AxisOffsets(listed, x) for x in listed.synopsis.grid.ordered_axes]
     ends = [(*axis.bounds(chosen, certain=certain, most=most, alpha=alpha), axis.mean(chosen)) for axis in axes]
     # A mean that contradicts the bounds is held all the same.
     return np.array([(min(low, mean), max(high, mean), mean) for low, high, mean in ends]).T
@@ -201,8 +229,11 @@ def noise_floor(histogram: NoisyHistogram, k: int, cells: NDArray[np.int64]) -> 
 
     The one-sided 95 % normal radius of the region's noise, or N / (4 k) if that is less, and at least one row.
     """
-    reach = float(ndtri(0.95)) * histogram.law.standard_deviation * np.sqrt(cells)
-    floor: Floats = np.maximum(np.minimum(reach, expected_rows(histogram) / (4 * k)), 1.0)
+    return _floor(histogram.law.standard_deviation * np.sqrt(cells), expected_rows(histogram) / (4 * k))
+
+
+def _floor(deviations: Floats, most: float) -> Floats:
+    floor: Floats = np.maximum(np.minimum(float(ndtri(0.95)) * deviations, most), 1.0)
     return floor
 
 
@@ -210,7 +241,11 @@ def _noise(histogram: NoisyHistogram, placed: Placed, draws: Draws) -> list[floa
     """The share of samples in which each region has fewer rows than its `noise_floor`."""
     k = len(placed.centres)
     labels = labels_of(placed.cells, placed.centres)
-    floor = noise_floor(histogram, k, np.bincount(labels, minlength=k))
+    if isinstance(histogram.cells, AdaptiveCells):
+        deviations, rows = Regions.of(histogram.cells, labels, k).deviations, leaf_rows(histogram, histogram.cells)
+        floor = _floor(deviations, rows / (4 * k))
+    else:
+        floor = noise_floor(histogram, k, np.bincount(labels, minlength=k))
     return [float((draws.counts[:, labels == i].sum(axis=1) < floor[i]).mean()) for i in range(k)]
 
 
@@ -252,13 +287,12 @@ def _stability_by_noise(histogram: NoisyHistogram, placed: Placed, seed: int, ch
     """
     if histogram.cells.offsets is not None and len(histogram.counts):
         return _stability_with_offsets(histogram, placed, histogram.cells.offsets, seed, checkpoint)
-    cells, rng, counts = placed.cells, seeded(seed), placed.counts.astype(np.int64)
+    cells, rng, counts = placed.cells, seeded(seed), placed.counts
     blocks = block_numbers(histogram, int(np.count_nonzero(placed.weights)))
     moved, at_once = [], max(1, _AT_ONCE // len(cells))
     for start in range(0, _REDRAWS, at_once):
         checkpoint()
-        size = (min(at_once, _REDRAWS - start), len(cells))
-        noisy = (counts + histogram.law.simulate(size, rng)).astype(np.float64)
+        noisy = _redrawn(histogram, counts, min(at_once, _REDRAWS - start), rng)
         weights = weights_of(histogram, placed.choice.method, noisy)
         if blocks is None:
             heavy = weights.any(axis=0)
@@ -269,6 +303,13 @@ def _stability_by_noise(histogram: NoisyHistogram, placed: Placed, seed: int, ch
             points, masses = block_means(cells, row, blocks)
             moved.append(lloyd(points, masses, placed.centres[None], checkpoint=checkpoint))
     return _stability(placed, np.concatenate(moved), blocks)
+
+
+def _redrawn(histogram: NoisyHistogram, counts: Floats, times: int, rng: np.random.Generator) -> Floats:
+    """(times, cells): the counts with fresh noise."""
+    if isinstance(histogram.cells, AdaptiveCells):
+        return np.stack([redrawn(histogram.cells, rng) for _ in range(times)])
+    return (counts.astype(np.int64) + histogram.law.simulate((times, len(counts)), rng)).astype(np.float64)
 
 
 def _stability_with_offsets(

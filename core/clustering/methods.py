@@ -21,25 +21,27 @@ Reference for k-means: Lloyd (1982), with greedy k-means++ starts, Arthur and Va
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.axis_cells import ordered_shape
 from core.clustering.blocks import block_means, block_numbers
 from core.clustering.centres_within_cells import within_cells
+from core.clustering.choice import Choice, Method, beyond_limits, choose
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
-from core.clustering.posterior import Draws, posterior
-from core.mechanisms.threshold import least_threshold
+from core.clustering.leaf_model import leaf_model, leaf_rows
+from core.clustering.posterior import Draws, Posterior, posterior, posterior_of
+from core.clustering.weights import weights_of
 from core.noisy_histogram import NoisyHistogram
-from core.plan import THRESHOLDED_DIMENSIONS
-from core.queries.denoise import nonnegative
 from core.queries.size import expected_rows
 from core.randomness import seeded
+
+__all__ = ["Choice", "Method", "Placed", "cells_of", "choose", "labels_of", "place", "weights_of"]
 
 _WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
 _REFINED = 4
@@ -47,29 +49,6 @@ _FINISHING_STEPS = 4  # on the cells, after k-means on blocks of them
 # N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
 LLOYD_STARTS = 10
-# Limits of the posterior method, so that an answer takes at most about three seconds on one core.
-_MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 5000, 2**16, 2**15
-
-
-class Method(StrEnum):
-    """How centres are placed."""
-
-    POSTERIOR = "posterior"
-    PROJECTED = "projected"
-    THRESHOLDED = "thresholded"
-    LLOYD = "lloyd"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The method that serves a question, and why in a sentence.
-
-    If there is a `rival`, centres are placed by both methods, and the raw objective decides (`place`).
-    """
-
-    method: Method
-    reason: str
-    rival: Method | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,38 +67,6 @@ class Placed:
     weights: Floats
     inertia: float
     draws: Draws | None = None
-
-
-def choose(histogram: NoisyHistogram, k: int, asked: Method) -> Choice:
-    """The method asked for, or the one that serves histograms which the posterior was not made for."""
-    if asked is not Method.POSTERIOR:
-        return Choice(asked, "This method was asked for.")
-    shape = ordered_shape(histogram.grid)
-    cells, d = prod(shape), len(shape)
-    if not histogram.cells.complete:
-        return Choice(Method.THRESHOLDED, "Of this release only the cells that reach its threshold are known.")
-    if d >= THRESHOLDED_DIMENSIONS:
-        return Choice(
-            Method.THRESHOLDED, "From four attributes on, few cells hold rows: those that stand out are clustered."
-        )
-    if min(shape) < 2:
-        single = "a grid of a single cell" if cells < 2 else "an attribute with a single cell"
-        reason = f"Projected counts serve instead of the posterior: {single} leaves nothing to model."
-        return Choice(Method.PROJECTED, reason)
-    why = _beyond_limits(cells, d, k)
-    if why is not None:
-        reason = f"Projected counts serve instead of the posterior: {why}."
-        return Choice(Method.PROJECTED, reason, rival=Method.THRESHOLDED)
-    return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
-
-
-def _beyond_limits(cells: int, dimensions: int, k: int) -> str | None:
-    """Which limit of the posterior k clusters on so many cells exceed; None if it serves them."""
-    if k > _MOST_CLUSTERS:
-        return f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"
-    if cells > _MOST_CELLS or cells * 2**dimensions > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT:
-        return f"{cells:,} cells in {dimensions} dimensions with {k} clusters take more time than it has"
-    return None
 
 
 def place(histogram: NoisyHistogram, k: int, asked: Method, *, seed: int, checkpoint: Checkpoint = carry_on) -> Placed:
@@ -153,7 +100,7 @@ def _better(histogram: NoisyHistogram, placed: Placed, rival: Method, seed: int,
     own, others = (squares * placed.counts).sum(axis=1)
     best, left = (other, choice.method) if others < own else (placed, rival)
     shape = ordered_shape(histogram.grid)
-    why = f"{_beyond_limits(prod(shape), len(shape), k)}, and {left} ones have a higher raw objective"
+    why = f"{beyond_limits(prod(shape), len(shape), k)}, and {left} ones have a higher raw objective"
     reason = f"{best.choice.method.capitalize()} counts serve instead of the posterior: {why}."
     return replace(best, choice=Choice(best.choice.method, reason))
 
@@ -169,15 +116,21 @@ def _contradiction(histogram: NoisyHistogram, centres: Floats, others: Floats) -
     deviation of the noise of a cell. The others were fitted to these very counts, so they are ahead by about one even
     where they are worse. With little signal this says nothing; with much of it model and counts should agree.
     """
-    squares = nearest(histogram.grid.centres(), np.stack([centres, others]))[1]
+    cells, counts = cells_of(histogram)
+    squares = nearest(cells, np.stack([centres, others]))[1]
     ahead = squares[0] - squares[1]
-    noise = histogram.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
-    return float((histogram.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
+    if isinstance(histogram.cells, AdaptiveCells):
+        noise = sqrt(max(0.0, histogram.cells.variance(ahead)))
+    else:
+        noise = histogram.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
+    return float((counts * ahead).sum()) / noise if noise > 0.0 else 0.0
 
 
 def _signal(histogram: NoisyHistogram, k: int) -> float:
     """N epsilon / (K sqrt(s)): rows of an even cluster, in units of the scale of the noise of a cell with s draws."""
-    return expected_rows(histogram) * histogram.law.rate / k / sqrt(histogram.law.draws)
+    cells = histogram.cells
+    rows = leaf_rows(histogram, cells) if isinstance(cells, AdaptiveCells) else expected_rows(histogram)
+    return rows * histogram.law.rate / k / sqrt(histogram.law.draws)
 
 
 def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
@@ -195,7 +148,7 @@ def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, che
             cells[heavy], weights[heavy], clustering.centres[None], iterations=steps, checkpoint=checkpoint
         )
         centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
-        if choice.method is Method.THRESHOLDED and histogram.cells.offsets is None:
+        if choice.method is Method.THRESHOLDED and _are_on_a_grid(histogram):
             centres = within_cells(histogram, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
@@ -203,24 +156,9 @@ def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, che
     return Placed(choice, cells, counts, centres, weights, inertia)
 
 
-def weights_of(histogram: NoisyHistogram, method: Method, counts: Floats) -> Floats:
-    """The weights of k-means for a method that uses noisy counts alone: (cells,) or (draws, cells), as `counts` is."""
-    match method:
-        case Method.LLOYD:
-            return positive(np.maximum(counts, 0.0))
-        case Method.THRESHOLDED:
-            least = histogram.threshold or least_threshold(histogram.grid.cell_count, histogram.law)
-            kept = np.where(counts >= least, counts, 0.0)
-            none = ~kept.any(axis=-1)
-            if none.any():
-                kept[none] = positive(nonnegative(counts[none].astype(np.int64)))
-            return kept
-    return positive(nonnegative(counts.astype(np.int64)))
-
-
-def positive(weights: Floats) -> Floats:
-    """The weights, or equal ones where all are zero."""
-    return np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
+def _are_on_a_grid(histogram: NoisyHistogram) -> bool:
+    """Whether rows count at the centres of the cells of a grid, so that centres may move within cells."""
+    return not isinstance(histogram.cells, AdaptiveCells) and histogram.cells.offsets is None
 
 
 def restarts(points: Floats, weights: Floats, k: int) -> int:
@@ -241,16 +179,18 @@ def cells_of(histogram: NoisyHistogram) -> tuple[Floats, Floats]:
     """
     if not len(histogram.counts):
         return np.zeros((1, len(histogram.grid.ordered_axes))), np.zeros(1)
+    if isinstance(histogram.cells, AdaptiveCells):
+        return histogram.cells.centres(), histogram.cells.estimates
     return histogram.cells.mean_places(), histogram.counts.astype(np.float64)
 
 
 def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
     """Many starts on the cells, each at the mean place of its rows; the best few are finished on the fine grid."""
     rng = seeded(seed)
-    density = posterior(histogram, k, rng=rng, checkpoint=checkpoint)
+    density = _density(histogram, k, rng, checkpoint)
     fine, by_cell = density.fine.centres(), density.fine.by_cell
     shares = by_cell(density.weights[None])[0]
-    weights, places = shares.sum(axis=1), histogram.grid.centres()
+    weights, places = shares.sum(axis=1), histogram.cells.centres()
     for x, along in enumerate(fine.T):  # a cell that is certain to be empty keeps its centre
         sums = (shares * by_cell(along[None])[0]).sum(axis=1)
         np.divide(sums, weights, out=places[:, x], where=weights > 0.0)
@@ -262,6 +202,12 @@ def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, 
     refined = lloyd(fine[heavy], density.weights[heavy], centres[order[:_REFINED]], checkpoint=checkpoint)
     best, inertia = _best(fine[heavy], density.weights[heavy], refined, checkpoint)
     return Placed(choice, *cells_of(histogram), best, weights, inertia, density.draws)
+
+
+def _density(histogram: NoisyHistogram, k: int, rng: np.random.Generator, checkpoint: Checkpoint) -> Posterior:
+    if isinstance(histogram.cells, AdaptiveCells):
+        return posterior_of(leaf_model(histogram, histogram.cells), k, rng=rng, checkpoint=checkpoint)
+    return posterior(histogram, k, rng=rng, checkpoint=checkpoint)
 
 
 def _best(points: Floats, weights: Floats, runs: Floats, checkpoint: Checkpoint) -> tuple[Floats, float]:

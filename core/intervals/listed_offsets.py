@@ -45,6 +45,10 @@ class AxisOffsets:
         self._half = np.diff(ordered_attribute(listed.synopsis, x).edges(grid.axes[x])) / 2
         self._centres = axis_centres(listed.synopsis, x)
         self.widest = float(self._half.max())
+        law = offsets.law
+        self._t = law.rate * SHARES
+        # log E exp(t w Z) for a cell at each place of the axis, w being its width over the widest
+        self._growth = np.stack([law.log_mgf(weight * self._t) for weight in self._half / self.widest])
 
     def cell_means(self) -> Floats:
         """The mean of the rows of each listed cell, shrunk towards its middle where the noise prevails."""
@@ -66,10 +70,8 @@ class AxisOffsets:
     def radius(self, chosen: NDArray[np.bool_], *, alpha: float) -> float:
         """What the noise of `sum` exceeds, to one side, with probability alpha at most."""
         cells = np.bincount(self._places[chosen], minlength=len(self._half)).astype(np.float64)
-        weights, law = self._half / self.widest, self._offsets.law
-        t = law.rate * SHARES
-        growth = cells @ np.stack([law.log_mgf(weight * t) for weight in weights])
-        return float(((log(1.0 / max(alpha, TINIEST)) + growth) / t).min()) * self.widest / OFFSET_STEPS
+        exponents = log(1.0 / max(alpha, TINIEST)) + cells @ self._growth
+        return float((exponents / self._t).min()) * self.widest / OFFSET_STEPS
 
     def bounds(self, chosen: NDArray[np.bool_], *, certain: float, most: float, alpha: float) -> tuple[float, float]:
         """(low, high) for the mean offset of all rows of a region, each but for probability alpha / 2.

@@ -7,7 +7,7 @@ The law. For a rational rate e > 0 and every vector z of d whole numbers,
 It is the K-norm mechanism (Hardt and Talwar 2010) for the largest coordinate as norm, on whole numbers; Steinke and
 Ullman (2016) use the continuous one. A vector whose coordinates each change by at most S has L1 sensitivity d S, so
 independent Laplace noise would need the rate epsilon / (d S) on each coordinate, of deviation sqrt(2) d S / epsilon.
-Here each coordinate has the deviation sqrt((d + 1) (d + 2) / 3) S / epsilon, about: 2.2 times less at d = 8.
+Here each coordinate has the deviation sqrt((d + 1) (d + 2) / 3) S / epsilon, about: 2.1 times less at d = 8.
 
 Privacy loss. Let neighbours have vectors t_j and t_j + delta_j in cell j, with the sum over cells of max |delta_j| at
 most D. Cells have independent noise, so for noisy vectors y_j the two probabilities have the ratio

@@ -11,7 +11,6 @@ T_in <= T <= T_out. So the bounds run from the lower bound on T_in to the upper 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from core.noisy_histogram import NoisyHistogram
 from core.queries.adaptive_slices import steps_along, steps_in
 
 MAX_BINS = 1_000_000
-_MOST_OVERLAPS = 2**23  # of leaves and bins
+MOST_OVERLAPS = 2**20  # of leaves and bins, or twice the number of leaves
 _USUAL_BINS = (64, 32, 16)  # along an ordered attribute, by how many of them are named
 _ROUNDING = 1e-12  # of the way between the bounds
 
@@ -49,14 +48,12 @@ class Bins:
 def adaptive_bins(
     histogram: NoisyHistogram, cells: AdaptiveCells, domain: Domain, *, alpha: float, most: int | None
 ) -> Bins:
-    """The histogram of the attributes of `domain`, with `most` bins along each ordered one, or as many as it has."""
-    if most is not None and most > MAX_CELLS_PER_AXIS:
-        raise InvalidQuery(f"A histogram has at most {MAX_CELLS_PER_AXIS:,} cells on an axis.")
-    usual = _USUAL_BINS[min(len(domain.ordered), len(_USUAL_BINS)) - 1]
-    grid = Grid(tuple(_axis(histogram, cells, attribute, most, usual) for attribute in domain.attributes))
-    if prod(grid.shape) > MAX_BINS:
-        raise InvalidQuery(f"A histogram of this release has at most {MAX_BINS:,} cells: ask for fewer on each axis.")
-    overlaps = _overlaps(histogram, cells, domain, grid)
+    """The histogram of the attributes of `domain`, with `most` bins along each ordered one, or as many as it has.
+
+    Fewer, where so many would be too much work: InvalidQuery where even one along each is.
+    """
+    spans, grid = _chosen_bins(histogram, cells, domain, most)
+    overlaps = _overlaps(cells, spans, grid)
     shown = overlaps.sums(cells, overlaps.shares)
     if (overlaps.shares < 1.0).any():
         inside = overlaps.sums(cells, (overlaps.shares == 1.0).astype(np.float64))
@@ -80,6 +77,24 @@ def _radii(sums: SparseSums, alpha: float) -> Floats:
 
 
 # Bins
+
+
+def _chosen_bins(
+    histogram: NoisyHistogram, cells: AdaptiveCells, domain: Domain, most: int | None
+) -> tuple[list[_Spans], Grid]:
+    """The bins, and those that each leaf touches along each axis."""
+    usual = _USUAL_BINS[min(max(len(domain.ordered), 1), len(_USUAL_BINS)) - 1]
+    asked = None if most is None else min(most, MAX_CELLS_PER_AXIS)
+    room = max(MOST_OVERLAPS, 2 * len(cells.estimates))
+    while True:
+        grid = Grid(tuple(_axis(histogram, cells, attribute, asked, usual) for attribute in domain.attributes))
+        if grid.cell_count <= MAX_BINS:
+            spans = [_spans(histogram, cells, *each) for each in zip(domain.attributes, grid.axes, strict=True)]
+            if np.prod([span.count for span in spans], axis=0, dtype=np.float64).sum() <= room:
+                return spans, grid
+        if asked == 1 or not domain.ordered:
+            raise InvalidQuery(f"A histogram of this release has at most {MAX_BINS:,} cells: name fewer attributes.")
+        asked = max(1, (usual if asked is None else asked) // 2)
 
 
 def _axis(histogram: NoisyHistogram, cells: AdaptiveCells, attribute: Attribute, most: int | None, usual: int) -> Axis:
@@ -152,12 +167,8 @@ class _Overlaps:
         )
 
 
-def _overlaps(histogram: NoisyHistogram, cells: AdaptiveCells, domain: Domain, grid: Grid) -> _Overlaps:
+def _overlaps(cells: AdaptiveCells, spans: list[_Spans], grid: Grid) -> _Overlaps:
     leaves = cells.leaves
-    spans = [_spans(histogram, cells, *each) for each in zip(domain.attributes, grid.axes, strict=True)]
-    number = np.prod([span.count for span in spans], axis=0, dtype=np.float64)
-    if number.sum() > _MOST_OVERLAPS:
-        raise InvalidQuery("So many cells would cut too many cells of this release: ask for fewer on each axis.")
     pair, owners, shares = np.arange(len(leaves.numbers)), np.zeros(len(leaves.numbers), dtype=np.int64), leaves.shares
     for span, axis in zip(spans, grid.axes, strict=True):
         count = span.count[pair]

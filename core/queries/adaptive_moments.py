@@ -26,14 +26,14 @@ middles, that moves the mean by at most that many times |x_j - m| / N, and the v
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from math import sqrt
 
 import numpy as np
 
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.radius import radii
-from core.adaptive.weighted import covariances, leaf_scales
+from core.adaptive.weighted import SomeSums
 from core.arrays import Floats
 from core.domain.attribute import Ordered
 from core.domain.whole import WholeValues
@@ -41,7 +41,7 @@ from core.intervals.levels import Interval, alpha_of
 from core.intervals.ratios import Ends
 from core.noisy_histogram import NoisyHistogram
 from core.queries.adaptive_slices import leaves_with_values, steps_along
-from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, correlation, ordered_attribute
+from core.queries.estimates import AttributeMoments, Estimate, Moments, PairMoments, correlation
 
 # Shares of alpha, as in `core.queries.moments`.
 _MEAN, _VARIANCE, _COVARIANCE, _IN_CORRELATION = 0.05, 0.95, 0.9, 0.3
@@ -52,7 +52,6 @@ class _Attribute:
     """One attribute: its moments, and the intervals of mean and variance that others rest on, in unit coordinates."""
 
     moments: AttributeMoments
-    middle: float
     means: Ends
     variance: Ends
     value: float | None
@@ -61,38 +60,51 @@ class _Attribute:
 def adaptive_moments(histogram: NoisyHistogram, cells: AdaptiveCells, level: float) -> Moments:
     """The moments of every ordered attribute and pair of them."""
     alpha, ordered = alpha_of(level), histogram.domain.ordered_axes
-    attributes = {x: _attribute(histogram, cells, x, level, alpha) for x in ordered}
-    pairs = tuple(_pair(histogram, cells, attributes, axes, level, alpha) for axes in combinations(ordered, 2))
-    singles = tuple(each.moments for each in attributes.values())
-    return Moments(level=level, size=_size(cells, level, alpha), attributes=singles, pairs=pairs)
+    has_missing = bool(np.isnan(cells.leaves.low).any())
+    everything = _Middles.of(cells, () if has_missing else tuple(range(len(ordered))))
+
+    def of(*columns: int) -> _Middles:
+        """The leaves whose rows have values of these attributes."""
+        if not has_missing:
+            return everything
+        part = leaves_with_values(histogram, cells, [histogram.domain.ordered[i].name for i in columns])
+        return _Middles.of(cells if part is None else part.cells, columns)
+
+    single = [_attribute(attribute, i, of(i), level, alpha) for i, attribute in enumerate(histogram.domain.ordered)]
+    pairs = []
+    for i, j in combinations(range(len(ordered)), 2):
+        middles, attributes = of(i, j), (histogram.domain.ordered[i], histogram.domain.ordered[j])
+        both = (single[i], single[j])
+        if has_missing:  # means and variances of the rows that have both values
+            both = (
+                _attribute(attributes[0], i, middles, level, alpha),
+                _attribute(attributes[1], j, middles, level, alpha),
+            )
+        pairs.append(_pair(attributes, (i, j), both, middles, level, alpha))
+    rows, reach = float(everything.sums.values[0]), everything.sums.radius(everything.chosen(), alpha)
+    return Moments(
+        level=level,
+        size=Estimate(rows, Interval(level, rows - reach, rows + reach)),
+        attributes=tuple(each.moments for each in single),
+        pairs=tuple(pairs),
+    )
 
 
-def _size(cells: AdaptiveCells, level: float, alpha: float) -> Estimate:
-    sums = _Sums(cells, [np.ones(len(cells.estimates))])
-    rows, reach = float(sums.values[0]), float(sums.radius(np.ones(1), alpha))
-    return Estimate(rows, Interval(level, rows - reach, rows + reach))
-
-
-def _attribute(histogram: NoisyHistogram, cells: AdaptiveCells, x: int, level: float, alpha: float) -> _Attribute:
-    attribute, i = ordered_attribute(histogram, x), histogram.domain.ordered_axes.index(x)
-    cells = _with_values(histogram, cells, x)
-    centres = cells.centres()[:, i]
-    middle = _mean(cells.estimates, centres)
-    own = centres - middle
-    sums = _Sums(cells, [np.ones(len(own)), own, own**2])
+def _attribute(attribute: Ordered, i: int, middles: _Middles, level: float, alpha: float) -> _Attribute:
+    sums, middle = middles.sums, middles.middle[i]
     bounds = (-1.0 - middle, 1.0 - middle)
-    mean, means = (sums.ratio(np.array([0.0, 1.0, 0.0]), bounds, each) for each in (alpha, _MEAN * alpha))
+    first = middles.chosen((i,))
+    mean, means = (sums.ratio(first, bounds, each) for each in (alpha, _MEAN * alpha))
     # About mu the square is x^2 - 2 mu x + mu^2. No variance within [-1, 1] exceeds 1.
-    squares = [np.array([mu**2, -2.0 * mu, 1.0]) for mu in (0.0, *means)]
+    squares = [middles.chosen((i, i)) - 2.0 * mu * first + mu**2 * middles.chosen() for mu in (0.0, *means)]
     alone, together = (
         _union([sums.ratio(each, (0.0, 1.0), share * alpha) for each in squares])
         for share in (_VARIANCE, _IN_CORRELATION)
     )
-    variance = sums.value(squares[0], (0.0, 1.0))
+    value, variance = sums.value(first, bounds), sums.value(squares[0], (0.0, 1.0))
     half = attribute.width / 2.0
-    of_mean, of_deviation = _shifts(cells, attribute, i, middle, variance)
+    of_mean, of_deviation = _shifts(middles.cells, attribute, i, middle, variance)
     start = attribute.start + half * (1.0 + middle)
-    value = sums.value(np.array([0.0, 1.0, 0.0]), bounds)
     return _Attribute(
         moments=AttributeMoments(
             name=attribute.name,
@@ -104,7 +116,6 @@ def _attribute(histogram: NoisyHistogram, cells: AdaptiveCells, x: int, level: f
             discretisation=of_mean,
             deviation_shift=of_deviation,
         ),
-        middle=middle,
         means=means,
         variance=together,
         value=variance,
@@ -112,53 +123,69 @@ def _attribute(histogram: NoisyHistogram, cells: AdaptiveCells, x: int, level: f
 
 
 def _pair(
-    histogram: NoisyHistogram,
-    cells: AdaptiveCells,
-    attributes: dict[int, _Attribute],
-    axes: tuple[int, int],
+    attributes: tuple[Ordered, Ordered],
+    columns: tuple[int, int],
+    both: tuple[_Attribute, _Attribute],
+    middles: _Middles,
     level: float,
     alpha: float,
 ) -> PairMoments:
-    part = _with_values(histogram, cells, *axes)
-    first, second = (
-        attributes[x] if part is cells else _attribute(histogram, part, x, level, alpha) for x in axes
-    )  # of the rows that have both values
-    columns = [histogram.domain.ordered_axes.index(x) for x in axes]
-    a, b = (part.centres()[:, i] - each.middle for i, each in zip(columns, (first, second), strict=True))
-    sums = _Sums(part, [np.ones(len(a)), a, b, a * b])
-    products = [
-        np.array([mu * nu, -nu, -mu, 1.0])
-        for mu, nu in [(0.0, 0.0), *((mu, nu) for mu in first.means for nu in second.means)]
-    ]
+    (first, second), (i, j), sums = both, columns, middles.sums
+    a, b, product = middles.chosen((i,)), middles.chosen((j,)), middles.chosen((i, j))
+    about = [(0.0, 0.0), *((mu, nu) for mu in first.means for nu in second.means)]
+    products = [product - nu * a - mu * b + mu * nu * middles.chosen() for mu, nu in about]
     alone, together = (
         _union([sums.ratio(each, (-1.0, 1.0), share * alpha) for each in products])
         for share in (_COVARIANCE, _IN_CORRELATION)
     )
     value = sums.value(products[0], (-1.0, 1.0))
-    widths = [ordered_attribute(histogram, x).width for x in axes]
     return PairMoments(
-        names=(first.moments.name, second.moments.name),
-        covariance=_scaled(value, alone, widths[0] * widths[1] / 4.0, level),
+        names=(attributes[0].name, attributes[1].name),
+        covariance=_scaled(value, alone, attributes[0].width * attributes[1].width / 4.0, level),
         correlation=correlation(value, together, (first.value, second.value), (first.variance, second.variance), level),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Middles:
+    """The middles of leaves about the noisy mean along some attributes, and the sums of all monomials in them.
+
+    `monomials` has the columns that are multiplied in each: none, one or two.
+    """
+
+    cells: AdaptiveCells
+    middle: dict[int, float]
+    monomials: list[tuple[int, ...]]
+    sums: _Sums
+
+    @classmethod
+    def of(cls, cells: AdaptiveCells, columns: tuple[int, ...]) -> _Middles:
+        """Along the ordered attributes with these numbers, of which every row has a value."""
+        centres = {i: (cells.leaves.low[:, i] + cells.leaves.high[:, i]) / 2.0 for i in columns}
+        middle = {i: _mean(cells.estimates, each) for i, each in centres.items()}
+        about = {i: each - middle[i] for i, each in centres.items()}
+        monomials = [(), *((i,) for i in columns), *combinations_with_replacement(columns, 2)]
+        weights = np.ones((len(monomials), len(cells.estimates)))
+        for row, monomial in enumerate(monomials):
+            for i in monomial:
+                weights[row] *= about[i]
+        return cls(cells, middle, monomials, _Sums(cells, weights))
+
+    def chosen(self, monomial: tuple[int, ...] = ()) -> Floats:
+        """The combination that is the sum of one monomial."""
+        combination = np.zeros(len(self.monomials))
+        combination[self.monomials.index(monomial)] = 1.0
+        return combination
 
 
 class _Sums:
     """Sums over leaves of estimates times weights, one for each row of weights, and the covariances of their noise."""
 
-    def __init__(self, cells: AdaptiveCells, weights: list[Floats]) -> None:
+    def __init__(self, cells: AdaptiveCells, weights: Floats) -> None:
         leaves = cells.leaves
-        taken = np.stack(weights)
-        self.values: Floats = taken @ cells.estimates
-        taken *= leaves.shares
-        if cells.part is None:
-            whole = taken
-        else:
-            whole = np.zeros((len(weights), len(cells.layers.leaves)))
-            whole[:, leaves.numbers] = taken
-        self._covariances = covariances(cells.fusion, whole)
-        scales = leaf_scales(cells.fusion)[leaves.numbers]
-        self._scales = np.array([float((np.abs(each) * scales).max()) for each in taken])
+        self.values: Floats = weights @ cells.estimates
+        noise = SomeSums.of(cells.fusion, leaves.numbers, weights * leaves.shares)
+        self._covariances, self._scales = noise.covariances, noise.scales
 
     def value(self, numerator: Floats, bounds: Ends) -> float | None:
         """The ratio of a combination of sums to the first of them; None where that is not positive."""
@@ -194,15 +221,6 @@ class _Sums:
         """The radius in standard deviations."""
         variance = float(combination @ self._covariances @ combination)
         return self.radius(combination, alpha) / sqrt(variance) if variance > 0.0 else 0.0
-
-
-def _with_values(histogram: NoisyHistogram, cells: AdaptiveCells, *axes: int) -> AdaptiveCells:
-    """The leaves whose rows have a value of these attributes."""
-    missing = np.isnan(cells.leaves.low[:, [histogram.domain.ordered_axes.index(x) for x in axes]])
-    if not missing.any():
-        return cells
-    part = leaves_with_values(histogram, cells, [histogram.domain.names[x] for x in axes])
-    return cells if part is None else part.cells
 
 
 def _mean(estimates: Floats, centres: Floats) -> float:

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ from core.arrays import Floats, Wholes
 from core.domain.attribute import Ordered
 from core.domain.whole import WholeValues
 from core.queries.adaptive_slices import steps_along, steps_in
+
+Side = Literal["left", "right"]  # of an edge, as np.searchsorted has it
 
 _ROUNDING = 1e-9  # of a value: what a place may miss a whole number of values by
 
@@ -69,20 +72,22 @@ class _Along:
         self._edges = np.unique(np.concatenate([self._low, self._high, [0.0, steps_in(attribute)]]))
         self._is_cut = cells.leaves.shares < 1.0
         self._rows = cells.fusion.leaves[cells.leaves.numbers]
-        self._scale = float(leaf_scales(cells.fusion)[cells.leaves.numbers].max())
+        self._scale = float(leaf_scales(cells.fusion, cells.leaves.numbers).max())
+        self._by_low, self._by_high = (np.argsort(each, kind="stable") for each in (self._low, self._high))
 
     def place(self, q: float, alpha: float) -> Place:
         """One quantile."""
-        value = self._reached(self._below, q)
+        place = self._reached(self._below, q)
+        value = self._value(place)
         least, greatest = self._least.bounds(q, -1.0, alpha), self._greatest.bounds(q, 1.0, alpha)
         first, last = _kept(least <= 0.0, greatest >= 0.0)
         low, high = self._edges[first], self._edges[last + 1]
         from_, to = self._first(self._touching, q), self._first(self._inside, q) + 1
         begin, end = self._edges[min(from_, len(self._edges) - 2)], self._edges[min(to, len(self._edges) - 1)]
         return Place(
-            value=self._value(value),
-            interval=self._ends(min(low, value), max(high, value)),
-            cell=self._ends(min(begin, value), max(end, value)),
+            value=value,
+            interval=_holding(self._ends(min(low, place), max(high, place)), value),
+            cell=_holding(self._ends(min(begin, place), max(end, place)), value),
         )
 
     # The estimated number of rows below each edge
@@ -100,17 +105,16 @@ class _Along:
     @cached_property
     def _inside(self) -> Floats:
         """Of the leaves that end at an edge or below it."""
-        return self._summed(self._high, "right")
+        return self._summed(self._high, self._by_high, "right")
 
     @cached_property
     def _touching(self) -> Floats:
         """Of the leaves that begin below an edge."""
-        return self._summed(self._low, "left")
+        return self._summed(self._low, self._by_low, "left")
 
-    def _summed(self, ends: Floats, side: str) -> Floats:
-        order = np.argsort(ends, kind="stable")
+    def _summed(self, ends: Floats, order: Wholes, side: Side) -> Floats:
         running = np.append(0.0, np.cumsum(self._cells.estimates[order]))
-        places = np.searchsorted(ends[order], self._edges, side="right" if side == "right" else "left")
+        places = np.searchsorted(ends[order], self._edges, side=side)
         return _rising(running[places])
 
     def _reached(self, below: Floats, q: float) -> float:
@@ -136,33 +140,30 @@ class _Along:
     def _least(self) -> _Statistic:
         """1 on uncut leaves below, less q (1 on all leaves, less 1 on cut leaves below)."""
         cut = self._is_cut.astype(np.float64)
-        return self._statistic(self._high, "right", 1.0 - cut, whole=np.ones(len(cut)), taken=-cut)
+        return self._statistic(self._high, self._by_high, "right", 1.0 - cut, whole=np.ones(len(cut)), taken=-cut)
 
     @cached_property
     def _greatest(self) -> _Statistic:
         """1 on leaves that begin below, less q (1 on uncut leaves, and 1 on cut leaves that begin below)."""
         cut = self._is_cut.astype(np.float64)
-        return self._statistic(self._low, "left", np.ones(len(cut)), whole=1.0 - cut, taken=cut)
+        return self._statistic(self._low, self._by_low, "left", np.ones(len(cut)), whole=1.0 - cut, taken=cut)
 
-    def _statistic(self, ends: Floats, side: str, weights: Floats, *, whole: Floats, taken: Floats) -> _Statistic:
+    def _statistic(
+        self, ends: Floats, order: Wholes, side: Side, weights: Floats, *, whole: Floats, taken: Floats
+    ) -> _Statistic:
         """Sums with weights P - q (W + T): P and T over the leaves up to an edge, W over all leaves."""
-        order = np.argsort(ends, kind="stable")
-        numbers, rows = self._cells.leaves.numbers, self._rows[order]
-        fixed = np.zeros(len(self._cells.layers.leaves))
-        fixed[numbers] = whole
-        p, t = weights[order], taken[order]
-        prefixes = Prefixes(self._cells.fusion, numbers[order])
-        of_fixed = self._cells.fusion.variance(fixed)
-        p_p, p_w = prefixes.covariance(p, p), prefixes.covariance_with(p, fixed)
+        rows, p, t, w = (each[order] for each in (self._rows, weights, taken, whole))
+        prefixes = Prefixes(self._cells.fusion, self._cells.leaves.numbers[order])
+        of_whole = prefixes.covariance_with(w, w)[-1]
+        p_p, p_w = prefixes.covariance(p, p), prefixes.covariance_with(p, w)
         if t.any():
-            p_t, t_t = prefixes.covariance(p, t), prefixes.covariance(t, t)
-            t_w = prefixes.covariance_with(t, fixed)
+            p_t, t_t, t_w = prefixes.covariance(p, t), prefixes.covariance(t, t), prefixes.covariance_with(t, w)
         else:
             p_t = t_t = t_w = np.zeros(len(p) + 1)
-        at = np.searchsorted(ends[order], self._edges, side="right" if side == "right" else "left")
+        at = np.searchsorted(ends[order], self._edges, side=side)
         first = np.append(0.0, np.cumsum(p * rows))[at]
-        second = np.append(0.0, np.cumsum(t * rows))[at] + float(whole @ self._rows)
-        return _Statistic(first, second, p_p[at], (p_w + p_t)[at], (of_fixed + 2.0 * t_w + t_t)[at], self._scale)
+        second = np.append(0.0, np.cumsum(t * rows))[at] + float(w @ rows)
+        return _Statistic(first, second, p_p[at], (p_w + p_t)[at], (of_whole + 2.0 * t_w + t_t)[at], self._scale)
 
     # From places to values
 
@@ -202,6 +203,11 @@ class _Statistic:
         scale = np.full(len(deviation), max(q, 1.0 - q) * self.scale)
         bounds: Floats = self.first - q * self.second + sign * radii(deviation, scale, alpha=alpha)
         return bounds
+
+
+def _holding(ends: tuple[float, float], value: float) -> tuple[float, float]:
+    """Two ends with the value between them, whatever the rounding to whole values."""
+    return min(ends[0], value), max(ends[1], value)
 
 
 def _rising(sums: Floats) -> Floats:

@@ -111,7 +111,7 @@ class _Cut:
         with np.errstate(invalid="ignore"):  # missing values are NaN, and in no range
             first = np.where(low > begin - room, low, begin)
             last = np.where(high < end + room, high, end)
-            self._kept &= last - first > room / 2
+            self._kept &= (last - first > room / 2) & np.isfinite(low)
             self._shares = self._shares * ((last - first) / (high - low))
         self._low[i], self._high[i] = (
             np.clip(2.0 * (each - begin) / (end - begin) - 1.0, -1.0, 1.0) for each in (first, last)

@@ -11,18 +11,20 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.axis_cells import ordered_shape
 from core.clustering.certainty import Merge, centre_intervals, certainty
 from core.clustering.kmeans import nearest
+from core.clustering.leaf_regions import Regions
 from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.ratios import Ends
 from core.noisy_histogram import NoisyHistogram
 from core.queries.slices import numeric_part
-from core.queries.tables import range_table
+from core.queries.tables import grid_table
 
 MAX_CLUSTERS = 256
 
@@ -84,7 +86,7 @@ def find_clusters(
     ends = centre_intervals(histogram, placed, labels, confidence.errors, alphas)
     alone, boxes = (_held(1.0 - each, centres, own) for each, centres in zip(alphas, ends, strict=True))
     sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
-    least, most = range_table(histogram).region_bounds(sizes, np.bincount(labels, minlength=k), alpha=alpha)
+    least, most = _size_bounds(histogram, sizes, labels, alpha)
     shifts = _shifts(histogram, labels, k)
     clusters = tuple(
         Cluster(
@@ -133,6 +135,15 @@ def _held(level: float, ends: list[list[Ends]], own: Floats) -> list[tuple[Inter
     ]
 
 
+def _size_bounds(
+    histogram: NoisyHistogram, sizes: Floats, labels: NDArray[np.int64], alpha: float
+) -> tuple[Floats, Floats]:
+    """(k,) twice: the ends of the intervals of sizes."""
+    if isinstance(histogram.cells, AdaptiveCells):
+        return Regions.of(histogram.cells, labels, len(sizes)).bounds(alpha)
+    return grid_table(histogram).region_bounds(sizes, np.bincount(labels, minlength=len(sizes)), alpha=alpha)
+
+
 def _shifts(histogram: NoisyHistogram, labels: NDArray[np.int64], k: int) -> Floats:
     """(k, attributes): how far the mean of the rows in each region may lie from that of their cells' centres.
 
@@ -140,6 +151,8 @@ def _shifts(histogram: NoisyHistogram, labels: NDArray[np.int64], k: int) -> Flo
     largest reach of the region's cells. A region of no cell, or of cells that a threshold may have hidden, has that of
     the whole axis.
     """
+    if isinstance(histogram.cells, AdaptiveCells):
+        return _leaf_shifts(histogram.cells, labels, k) * histogram.domain.width / 2.0
     shape = histogram.grid.shape
     shifts = np.empty((k, len(histogram.domain.ordered)))
     for x, attribute in enumerate(histogram.domain.ordered):
@@ -154,6 +167,18 @@ def _shifts(histogram: NoisyHistogram, labels: NDArray[np.int64], k: int) -> Flo
         largest = np.where(held, reaches, 0.0).max(axis=1)
         shifts[:, x] = np.where(held.any(axis=1), largest, shifts[:, x])
     return shifts
+
+
+def _leaf_shifts(cells: AdaptiveCells, labels: NDArray[np.int64], k: int) -> Floats:
+    """The same for leaves, in unit coordinates: the mean half width of the leaves of a region, by their rows.
+
+    Each row is at most half a width of its leaf off, so their mean is at most the mean of that over rows.
+    """
+    halves, rows = (cells.leaves.high - cells.leaves.low) / 2.0, np.maximum(cells.estimates, 0.0)
+    weight = np.bincount(labels, weights=rows, minlength=k)
+    sums = [np.bincount(labels, weights=rows * along, minlength=k) for along in halves.T]
+    shifts: Floats = np.stack(sums, axis=1) / np.where(weight > 0.0, weight, 1.0)[:, None]
+    return np.where(weight[:, None] > 0.0, shifts, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +230,8 @@ def require_k(histogram: NoisyHistogram, k: int) -> None:
     shape = ordered_shape(histogram.grid)
     if not shape:
         raise InvalidQuery("Clusters need at least one attribute that is no category.")
-    most = min(MAX_CLUSTERS, prod(shape))
+    cells = len(histogram.counts) if isinstance(histogram.cells, AdaptiveCells) else prod(shape)
+    most = min(MAX_CLUSTERS, cells)
     if not 1 <= k <= most:
         raise InvalidQuery(f"k lies between 1 and {most} for this release.")
 

@@ -17,6 +17,7 @@ from core.clustering.kmeans import steps_allowed
 from core.clustering.methods import LLOYD_STARTS, Method, choose
 from core.clustering.posterior import effort as sampler_effort
 from core.noisy_histogram import NoisyHistogram
+from core.queries.adaptive_marginal import MOST_OVERLAPS
 from core.queries.clusters import require_k
 
 _PASS = 5e-8  # a pass over the counts, for each cell
@@ -25,6 +26,8 @@ _DISTANCE = 4e-9  # a distance along an axis, and its comparison with the least 
 _POINT_AND_CLUSTER, _KMEANS_MOST = 3e-6, 6.0  # k-means with its restarts and redraws, which end after bounded work
 _REDRAWN_CELL = 1e-6
 _SLICED, _SLICED_LISTED = 1e-9, 2e-8  # a cell of a grid, or a listed cell, that a slice is chosen from
+_SLICED_LEAF = 1e-7  # a leaf that is cut down to a slice
+_OVERLAP, _BINS_ACROSS = 1e-6, 64  # a leaf in a bin; so many bins across few leaves touch one of them on average
 _SAMPLED = 2e-6  # a cell of a component in a sweep of eight replicas, with what follows from the samples
 
 
@@ -51,8 +54,26 @@ def effort_of_moments(synopsis: NoisyHistogram) -> Effort:
     return effort_of_cells(synopsis, 4 + synopsis.grid.dimensions**2)
 
 
+def effort_of_quantiles(synopsis: NoisyHistogram, shares: int) -> Effort:
+    """A pass for each quantile; of an adaptive release, running sums in two orders before that."""
+    if isinstance(synopsis.cells, AdaptiveCells):
+        return effort_of_cells(synopsis, 50 + 3 * shares)
+    return effort_of_cells(synopsis, shares)
+
+
+def effort_of_marginal(synopsis: NoisyHistogram, bins: int | None) -> Effort:
+    """A pass; of an adaptive release, the pairs of a leaf and a bin that touch, which are more where bins are small."""
+    if not isinstance(synopsis.cells, AdaptiveCells):
+        return effort_of_cells(synopsis)
+    leaves = len(synopsis.counts)
+    overlaps = min(max(MOST_OVERLAPS, 2 * leaves), leaves * (1 + (bins or 0) / _BINS_ACROSS))
+    return Effort(_OVERLAP * overlaps, "Ask for fewer cells, or name fewer attributes.")
+
+
 def effort_of_slices(histogram: NoisyHistogram, slices: int) -> float:
     """Seconds that it takes to make so many slices: for each of them all counts are looked at."""
+    if isinstance(histogram.cells, AdaptiveCells):
+        return slices * len(histogram.counts) * _SLICED_LEAF
     return slices * len(histogram.counts) * (_SLICED if histogram.cells.complete else _SLICED_LISTED)
 
 

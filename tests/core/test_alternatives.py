@@ -168,6 +168,15 @@ def test_fusing_a_planning_layer_is_least_squares() -> None:
     assert picture.count_error(0.5, laplace).noise ** 2 == pytest.approx(exact, rel=0.02)
 
 
+def test_noise_in_the_box_of_the_rows_counts_on_its_scale_and_noise_beyond_it_on_that_of_the_space() -> None:
+    """The deviation of k-means for rows in a sixteenth of the space, written out for two attributes."""
+    prediction = rule_of(ORDER, "rugnik").predictions[1]
+    cells, size, clusters, box = prediction.cells, 100_000, 5, 1 / 16
+    noise = sqrt(2 * cells * (box * box**2 + 1 - box)) / clusters
+    cross = 2 * sqrt(size / 3 / cells) * sqrt(box / clusters)
+    assert prediction.expected_deviation == pytest.approx(2 / clusters * (noise + cross + size / 3 / cells))
+
+
 def test_the_purpose_changes_the_recommendation_alone() -> None:
     """All numbers stay; in five attributes counts want another grid than clusters."""
     order = replace(ORDER, attributes=numbers(5), size=DeclaredSize(10_000))

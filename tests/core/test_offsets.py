@@ -40,7 +40,7 @@ from tests.statistical.laws import LEVEL, chi_square
 
 GRID = Grid((UniformAxis(3), RunAxis.even(10, 4, keeps_missing=False), UniformAxis(2, keeps_missing=True)))
 SEVEN = Domain(numbers(7))
-SURE = 1 - 1e-8  # of intervals that a test holds against the truth
+SURE = 0.999999  # the highest level there is: a test holds intervals of it against the truth
 CENTRES = np.array([[0.13] * 7, [0.87] * 7, [0.13, 0.87, 0.13, 0.87, 0.13, 0.87, 0.13]])
 
 

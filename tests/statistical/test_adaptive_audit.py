@@ -1,11 +1,11 @@
 """Black-box audit of the adaptive rule: along the path of one unit, all layers together lose epsilon and no more.
 
 Each combination of two categories is one trial: its rows lie at one point of an ordered attribute, ROWS of them or one
-more. A base cell is cut where its noisy count is 178 or more, so noise decides between the two kinds of path, and the
-record itself moves the balance. Events, fixed in advance: "every noisy count on the path of the point is ROWS + 1 or
-more", for the cut path and for the uncut one. A count at rate e has probabilities with the ratio exp(e) there, so that
-base, coarse cell and leaf have exp(e0 + e1 + e2) = exp(epsilon), the most that epsilon-DP allows: of all events these
-show most.
+more. A base cell is cut where its noisy count is CUT_FROM or more, so noise decides between the two kinds of path, and
+the record itself moves the balance. Events, fixed in advance: "every noisy count on the path of the point is ROWS + 1
+or more", for the cut path and for the uncut one. A count at rate e has probabilities with the ratio exp(e) there, so
+that base, coarse cell and leaf have exp(e0 + e1 + e2) = exp(epsilon), the most that epsilon-DP allows: of all events
+these show most.
 
 The lower bound and its error are those of `tests.statistical.test_audit`. How close it comes: with the probabilities P
 and Q of the event and n trials a side, it lies below the truth by 4.89 (a + b) / sqrt(n), where a = sqrt((1 - P) / P)
@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.adaptive.cuts import COARSE_CONSTANT, least_rows
 from core.adaptive.layers import Layers
 from core.adaptive.release import Counter, LayerCounts, draw_layers, locate
 from core.budget import Epsilon
@@ -42,7 +44,8 @@ from tests.statistical.test_audit import epsilon_lower_bound
 TENS, UNITS = 5000, 10
 CATEGORIES, RELEASES = TENS * UNITS, 10
 TRIALS = CATEGORIES * RELEASES
-ROWS = 170
+CUT_FROM = least_rows(Fraction(9, 10), COARSE_CONSTANT, 1)[0]
+ROWS = CUT_FROM - 8
 POINT = 1_234_567_890
 DOMAIN = Domain(
     (
@@ -137,9 +140,9 @@ def test_leaves_with_all_of_epsilon_are_caught(monkeypatch: pytest.MonkeyPatch) 
         assert bound > 1.0
 
 
-# A person with two rows: one in a combination with 600 rows, whose base cell is cut, one in the next, which has none.
+# A person with two rows: one in a combination of many rows, whose base cell is cut, one in the next, which has none.
 
-PAIRS = np.tile([600, 0], CATEGORIES // 2)
+PAIRS = np.tile([4 * CUT_FROM, 0], CATEGORIES // 2)
 
 
 def on_both_paths(layers: Layers) -> NDArray[np.int64]:

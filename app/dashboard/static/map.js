@@ -197,7 +197,7 @@ export class MapPanel {
     if (this.histogram.layers) {
       const { leaf } = this.histogram.layers;
       const all = number(this.histogram.grid.leaves, 9);
-      const cells = leaf.summed ? `Leaves with neighbours taken together, ${number(leaf.counts.length, 9)} of ${all}` : `All ${all} leaves as they are`;
+      const cells = leaf.summed ? `${all} leaves, neighbours taken together to ${number(leaf.counts.length, 9)} cells` : `All ${all} leaves as they are`;
       return `${cells}: small where rows are many. ${this.tileWords} Point at one for its range, its rows and their 95 % interval.`;
     }
     const sure = certainty(this.histogram);

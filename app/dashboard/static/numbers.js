@@ -48,7 +48,7 @@ export class NumberAttribute extends Ordered {
   }
 
   fineName(low, high) {
-    return [low, high].map((end) => inUnits(end, 10 * (high - low)).toLocaleString("en", { maximumFractionDigits: 12 })).join(" to ");
+    return [low, high].map((end) => inUnits(end, 100 * (high - low)).toLocaleString("en", { maximumFractionDigits: 12 })).join(" to ");
   }
 
   get densityUnit() {

@@ -120,15 +120,14 @@ function told(tiles, column, row, paint) {
 const table = (paint, of) => Array.from({ length: paint.density.length / paint.across }, (_, y) =>
   Array.from({ length: paint.across }, (__, x) => of(y * paint.across + x)));
 
-// Densities differ by orders of magnitude: colours go by log(1 + density / unit), where the unit is a part of the mean.
+// Densities differ by orders of magnitude: colours go by log(1 + 4 density), where 1 is the mean density of the map.
 function scaleOf(tiles, paints) {
   const total = Math.max(1, tiles.estimates.reduce((sum, value) => sum + value, 0));
   const most = paints.reduce((high, { density }) => density.reduce((a, b) => Math.max(a, b), high), total);
-  const unit = total / 4;
-  const colourOf = (density) => Math.log1p(Math.max(0, density) / unit);
+  const colourOf = (density) => Math.log1p((4 * Math.max(0, density)) / total);
   const ticks = [0];
-  for (let tick = 10 ** Math.ceil(Math.log10(unit / 100)); tick <= most / 100; tick *= 10) ticks.push(tick);
-  return { colourOf, top: colourOf(most), tickvals: ticks.map((tick) => colourOf(100 * tick)), ticktext: ticks.map((tick) => number(tick)) };
+  for (let tick = 1; tick <= most / total; tick *= 10) ticks.push(tick);
+  return { colourOf, top: colourOf(most), tickvals: ticks.map((tick) => colourOf(tick * total)), ticktext: ticks.map((tick) => (tick ? `${number(tick)} ×` : "0")) };
 }
 
 export function tileMap(colour, shown, answer, showscale) {
@@ -145,7 +144,7 @@ export function tileMap(colour, shown, answer, showscale) {
     showscale: showscale && place === 0,
   }));
   const axes = { ...axesOf(colour, across, columns, { showgrid: false }), ...axesOf(colour, up, rows, { showgrid: false }) };
-  return { traces, axes, blocks: [columns[0], rows[0]], words: "Colour is rows per 1 % of the map, by orders of magnitude." };
+  return { traces, axes, blocks: [columns[0], rows[0]], words: "Colour is how densely rows lie there: 10 × is ten times the mean of the map." };
 }
 
 // Bars of one attribute: as high as the rows per unit of the attribute, so that areas are rows.

@@ -1,7 +1,8 @@
 """Fused estimates against generalised least squares, written with the matrices of a textbook.
 
-The counts y of all layers are A x for the rows x of each leaf, plus noise. With the inverse variances W, tapered as
-`core.adaptive.fusion` says, the estimate is (A' W A)^-1 A' W y and its covariance matrix (A' W A)^-1.
+The counts y of all layers are A x for the rows x of each leaf, plus noise. With the inverse variances W the estimate is
+(A' W A)^-1 A' W y and its covariance matrix (A' W A)^-1. Planning counts are lowered by what selection adds to an
+estimate (`core.adaptive.selection`), divided by their weight in it.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.adaptive.fusion import Fusion
+from core.adaptive.fusion import BoughtSize, Fusion
 from core.adaptive.layers import Layers
+from core.adaptive.selection import base_gain, coarse_gain
 from core.arrays import Floats
 from core.domain.category import Category
 from core.domain.grid import Grid
 from core.domain.integer import Integer
 from core.domain.number import Number
-from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.unit import RECORD, Unit
 from tests.core.adaptive.trees import laws_at, layers_on
 
@@ -31,11 +32,10 @@ GRIDS = [
 ]
 
 
-def tapered(counts: Floats, law: DiscreteLaplace) -> Floats:
-    """Inverse variances of planning counts: nothing up to e y = 10, whole from e y = 40."""
-    e = law.nano / 1e9 / law.rows_per_unit
-    variance = 2 * np.exp(-e) / (1 - np.exp(-e)) ** 2
-    return np.clip((e * counts - 10) / 30, 0, 1) / variance
+SIZES = st.one_of(
+    st.none(),
+    st.builds(BoughtSize, st.integers(-100, 30_000), st.sampled_from([laws_at("0.5").coarse, laws_at("9").base])),
+)
 
 
 @dataclass(frozen=True)
@@ -46,24 +46,34 @@ class Dense:
     covariance: Floats
 
     @classmethod
-    def of(cls, layers: Layers) -> Dense:
+    def of(cls, layers: Layers, bought: BoughtSize | None) -> Dense:
         """By dense linear algebra."""
         counted, number = layers.coarse_counted, len(layers.leaves)
         of_base = layers.leaf_base == np.arange(layers.base.cell_count)[:, None]
         of_coarse = (layers.leaf_coarse == np.arange(len(layers.coarse))[:, None])[counted]
         A = np.concatenate([of_base, of_coarse, np.eye(number)]).astype(np.float64)
-        y = np.concatenate([layers.base_counts, layers.coarse_counts[counted], layers.leaf_counts]).astype(np.float64)
         laws = layers.laws
         leaf = np.where(layers.leaf_is_cut, 1 / laws.leaf_cut.variance, 1 / laws.leaf_uncut.variance)
-        coarse = tapered(layers.coarse_counts[counted], laws.coarse)
-        W = np.concatenate([tapered(layers.base_counts, laws.base), coarse, leaf])
+        planning = [(laws.base, len(of_base)), (laws.coarse, len(of_coarse))]
+        W = np.concatenate([*(np.full(cells, 1 / law.variance) for law, cells in planning), leaf])
+        leaves = np.bincount(layers.leaf_coarse, 1 / leaf)  # the variance of the sum of the leaves
+        u = 1 / (counted / laws.coarse.variance + 1 / leaves)
+        weight = u / laws.coarse.variance
+        total = np.bincount(layers.coarse_base, u)
+        base_weight = total / (total + laws.base.variance)
+        base = layers.base_counts - base_gain(layers) / base_weight
+        coarse = (layers.coarse_counts - coarse_gain(layers) / weight)[counted]
+        y = np.concatenate([base, coarse, layers.leaf_counts])
+        if bought is not None:
+            A, y = np.concatenate([A, np.ones((1, number))]), np.append(y, bought.size)
+            W = np.append(W, 1 / bought.law.variance)
         information = A.T @ (W[:, None] * A)
         return cls(np.linalg.solve(information, A.T @ (W * y)), np.linalg.inv(information))
 
 
 @st.composite
 def trees(draw: st.DrawFn) -> Layers:
-    """Small trees with planning counts below, within and above the taper."""
+    """Small trees of few and of many rows."""
     unit = draw(st.sampled_from([RECORD, Unit("p", 4)]))
     laws, rows = laws_at(draw(st.sampled_from(["0.2", "1", "3"])), unit), draw(st.sampled_from([100, 500, 3000, 20000]))
     grid, seed = draw(st.sampled_from(GRIDS)), draw(st.integers(0, 2**32))
@@ -71,20 +81,20 @@ def trees(draw: st.DrawFn) -> Layers:
 
 
 @settings(max_examples=80)
-@given(trees())
-def test_fused_leaves_are_generalised_least_squares(layers: Layers) -> None:
+@given(trees(), SIZES)
+def test_fused_leaves_are_generalised_least_squares(layers: Layers, bought: BoughtSize | None) -> None:
     """The estimate of every leaf, and its variance."""
-    fusion, dense = Fusion(layers), Dense.of(layers)
+    fusion, dense = Fusion(layers, bought), Dense.of(layers, bought)
     scale = np.abs(dense.estimate).max() + 1
     assert np.abs(fusion.leaves - dense.estimate).max() <= 1e-8 * scale
     assert np.allclose(fusion.leaf_variances, np.diag(dense.covariance), rtol=1e-8, atol=0)
 
 
 @settings(max_examples=80)
-@given(trees(), st.integers(0, 2**32))
-def test_covariances_are_those_of_the_matrix(layers: Layers, seed: int) -> None:
+@given(trees(), SIZES, st.integers(0, 2**32))
+def test_covariances_are_those_of_the_matrix(layers: Layers, bought: BoughtSize | None, seed: int) -> None:
     """Of any two weighted sums of leaves."""
-    fusion, dense, rng = Fusion(layers), Dense.of(layers), np.random.default_rng(seed)
+    fusion, dense, rng = Fusion(layers, bought), Dense.of(layers, bought), np.random.default_rng(seed)
     f, g = rng.normal(size=(2, len(layers.leaves))) * rng.choice([0, 1, 10], size=(2, len(layers.leaves)))
     scale = np.sqrt((f @ dense.covariance @ f) * (g @ dense.covariance @ g))
     assert abs(fusion.covariance(f, g) - f @ dense.covariance @ g) <= 1e-8 * scale
@@ -104,20 +114,26 @@ def test_the_estimates_of_a_layer_add_up_to_those_above(layers: Layers) -> None:
         assert np.abs(np.bincount(parents, parts, len(whole)) - whole).max() <= 1e-9 * scale
 
 
-def test_a_planning_count_without_signal_does_not_move_the_leaves() -> None:
-    """At e y <= 10 its weight is nothing: the leaves stay as they were drawn."""
-    layers = layers_on(Grid.uniform(1, 1), laws_at("1"), 0)
-    low = Layers(layers.base, layers.laws, np.array([100]))
-    low.take_coarse(np.zeros(low.cut_base(), dtype=np.int64))
-    low.take_leaves(np.arange(low.cut_coarse()))
-    assert (Fusion(low).leaves == low.leaf_counts).all()
+def test_what_selection_adds_is_estimated_without_bias() -> None:
+    """For every true count: the mean of (weight of a noisy count) x (its noise) is the mean of the estimated gain.
+
+    A thousand coarse cells have all noisy counts from -300 on, so that means over the noise are plain sums.
+    """
+    laws = laws_at("2")
+    layers = Layers(Grid.uniform(1024, 1), laws, np.full(1024, 80))
+    noisy = np.arange(layers.cut_base()) - 300
+    layers.take_coarse(noisy)
+    layers.cut_coarse()
+    n, w, v = layers.leaves.sizes, laws.leaf_cut.variance, laws.coarse.variance
+    weight, gain = n * w / (n * w + v), coarse_gain(layers)
+    q = np.exp(-laws.coarse.rate)
+    probability = (1 - q) / (1 + q) * q ** np.abs(np.arange(-250, 251))
+    added = np.correlate(weight, probability * np.arange(-250, 251), "valid")
+    assert added.max() > 0.1  # rows: without the correction every such cell is too high by that
+    assert np.abs(added - np.correlate(gain, probability, "valid")).max() < 1e-9
 
 
-def test_the_trees_of_these_tests_have_cut_and_uncut_cells_on_either_side_of_the_taper() -> None:
-    """The least squares above use every kind of weight."""
-    layers = layers_on(GRIDS[0], laws_at("3"), 7, rows=3000.0, max_cells=60)
-    many = [layers_on(GRIDS[0], laws_at("3"), seed, rows=3000.0, max_cells=60) for seed in range(20)]
-    weights = np.concatenate([tapered(each.base_counts, each.laws.base) for each in many])
-    whole = 1 / layers.laws.base.variance
-    assert {(weights == 0).any(), (weights >= whole).any(), ((weights > 0) & (weights < whole)).any()} == {True}
+def test_the_trees_of_these_tests_have_cut_and_uncut_cells() -> None:
+    """The least squares above have paths of both kinds, in one tree."""
+    many = [layers_on(GRIDS[0], laws_at("3"), seed, rows=300.0, max_cells=60) for seed in range(20)]
     assert any(each.leaf_is_cut.any() and not each.leaf_is_cut.all() for each in many)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.adaptive.cells import AdaptiveCells
-from core.adaptive.release import draw_layers
+from core.adaptive.release import LayerCounts, draw_layers
 from core.budget import Epsilon
 from core.domain.attribute import MISSING, Attribute, Missing
 from core.domain.category import OTHER, Category
@@ -73,6 +74,12 @@ class Layered:
         assert isinstance(attribute, Category)
         places = np.where(column == MISSING, len(attribute.labels) - 1, column)
         return np.array(attribute.labels)[np.where(column == OTHER, len(attribute.values), places)]
+
+    def exact_leaves(self) -> NDArray[np.int64]:
+        """The rows of each leaf, without noise."""
+        counts = LayerCounts(self.cells.layers, leaves=True)
+        counts.add(take_in(self.columns, self.domain, OutOfRange.CLIP).records)
+        return counts.cells
 
     def _column(self, name: str) -> tuple[Attribute, Column]:
         x = self.domain.names.index(name)
@@ -149,3 +156,10 @@ def layered(
         unit=unit,
     )
     return Layered(columns, synopsis)
+
+
+@lru_cache
+def whole_world(name: str) -> Layered:
+    """A release with hardly any noise: made once for all tests of a process."""
+    domain = DOMAINS[name]
+    return layered(domain, made_up(domain, 1500))
