@@ -28,7 +28,7 @@ from rich.progress import track
 
 from bench.peers.adaptive_grid import adaptive_grid
 from bench.published import Floats
-from bench.rangesets import RangeSet, range_sets
+from bench.rangesets import Group, RangeSet, range_sets
 from bench.report import Section, publish
 from bench.synopses import RowsInMemory, drawn, rows_in_memory
 from core.plan import Rule
@@ -169,23 +169,23 @@ def _mean(ratios: Sequence[float]) -> str:
     return f"{mean:.2f} ± {error:.2f} ({max(ratios):.2f})"
 
 
-def summary(outcomes: Sequence[Outcome], d: int) -> Section:
-    """Geometric means over the sets with d attributes that were not used for development."""
-    held_out = [each for each in outcomes if each.chosen.dimensions == d and not each.chosen.development]
+def summary(outcomes: Sequence[Outcome], d: int, group: Group) -> Section:
+    """Geometric means over the sets of a group with d attributes."""
+    measured = [each for each in outcomes if each.chosen.dimensions == d and each.chosen.group is group]
     rows = []
     for epsilon in EPSILONS:
-        chosen = [each for each in held_out if each.epsilon == epsilon]
+        chosen = [each for each in measured if each.epsilon == epsilon]
         for i, method in enumerate(METHODS):
             ratios = np.array([each.errors[i] / each.peer for each in chosen])
             hold = np.mean([each.hold[i] for each in chosen])
             rows.append([epsilon, method.name, *(_mean(column.tolist()) for column in ratios.T), f"{hold:.3f}"])
-    sets = len({each.chosen.name for each in held_out})
+    sets = len({each.chosen.name for each in measured})
     remarks = [f"{sets} sets. Geometric mean of the ratio to Adaptive Grid ± standard error (worst set)."]
     if d == 2:
         remarks.append(
             "Targets for `adaptive`: RMSE at most 0.9, relative error at most 0.75, a fifth of rugnik's RMSE."
         )
-        remarks += [_beside_rugnik(held_out, epsilon) for epsilon in EPSILONS]
+        remarks += [_beside_rugnik(measured, epsilon) for epsilon in EPSILONS]
     else:
         remarks.append("Adaptive Grid is for two attributes; this is our extension of it.")
     title = f"Range counts, {d} attribute{'s' if d > 1 else ''}: ratio to Adaptive Grid"
@@ -206,27 +206,32 @@ def detail(outcomes: Sequence[Outcome]) -> Section:
     rows = []
     for each in outcomes:
         ratios = [f"{ratio:.2f}" for ratio in each.errors[0] / each.peer]
-        name = f"{each.chosen.name} *" if each.chosen.development else each.chosen.name
+        name = f"{each.chosen.name} *" if each.chosen.group is Group.DEVELOPMENT else each.chosen.name
         start = [name, str(each.chosen.dimensions), f"{each.rows:,}", each.epsilon, f"{each.cells[0]:,.0f}"]
         rows.append([*start, *ratios, f"{each.hold[0]:.3f}"])
     header = ["rows", "d", "N", "epsilon", "leaves", *MEASURES, "hold"]
     return Section("Range counts: `adaptive` / Adaptive Grid", ["* used for development."], header, rows)
 
 
-def run(draws: int | None = None) -> list[Section]:
+def run(draws: int | None = None, *, reserve: bool = False) -> list[Section]:
     """Means by the number of attributes, and every set."""
     full = os.environ.get("FULL") == "1"
     draws = draws or (FULL_DRAWS if full else DRAWS)
-    chosen = [each for each in range_sets() if full or not each.development]
+    group = Group.RESERVE if reserve else Group.HELD_OUT
+    groups = {group, Group.DEVELOPMENT} if full else {group}
+    chosen = [each for each in range_sets() if each.group in groups]
     outcomes = [outcome for each in track(chosen, "range counts") for outcome in measure(each, draws)]
-    return [*(summary(outcomes, d) for d in (2, 3, 1)), detail(outcomes)]
+    means = [summary(outcomes, d, group) for d in ((2,) if reserve else (2, 3, 1))]
+    return [*means, detail(outcomes)]
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Range counts on real rows beside Adaptive Grid.")
     parser.add_argument("--draws", type=int, default=None, help="releases of each set")
-    publish(run(parser.parse_args().draws), "ranges")
+    parser.add_argument("--reserve", action="store_true", help="the sets in reserve: only to confirm a changed rule")
+    options = parser.parse_args()
+    publish(run(options.draws, reserve=options.reserve), "ranges")
 
 
 if __name__ == "__main__":
