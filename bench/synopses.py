@@ -1,21 +1,75 @@
-"""Synopses for benchmarks: the service's grid and the released law of noise, from a fixed seed instead of entropy."""
+"""Synopses for benchmarks: what `draw` gives, or the service's grid with the same law of noise from a fixed seed."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.published import Floats
+from core.adaptive.release import Counter
 from core.budget import Epsilon
 from core.cells import DenseCells
 from core.domain.domain import Domain
 from core.domain.number import Number
-from core.histogram import count
-from core.plan import DeclaredSize, EstimatedSize, Order, make_plan
-from core.records import OutOfRange, take_in
+from core.histogram import Counts, OccupiedCounts, count, empty_counts
+from core.plan import DeclaredSize, EstimatedSize, Order, Plan, Rule, make_plan
+from core.randomness import NoiseSource
+from core.records import OutOfRange, Records, take_in
+from core.release import draw
 from core.synopsis import Synopsis
+from core.unit import RECORD
 
 _MAX_CELLS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RowsInMemory:
+    """Records as `draw` takes them."""
+
+    records: Records
+    unit = RECORD
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
+        """Exact records per cell."""
+        counts = empty_counts(plan)
+        counts.add(self.records)
+        return counts
+
+    def count_into(self, counter: Counter) -> None:
+        """All records in one batch."""
+        counter.add(self.records)
+
+
+def unit_domain(d: int) -> Domain:
+    """d numbers between 0 and 1."""
+    return Domain(tuple(Number(f"x{axis}", 0, 1) for axis in range(d)))
+
+
+def rows_in_memory(points: Floats) -> RowsInMemory:
+    """Rows in [0, 1]^d, to be drawn from."""
+    return RowsInMemory(take_in(tuple(points.T), unit_domain(points.shape[1]), OutOfRange.CLIP).records)
+
+
+def drawn(rows: RowsInMemory, *, epsilon: str, clusters: int, declared: bool, rule: Rule) -> Synopsis:
+    """What the service would publish, with noise from the operating system: a second call gives another one."""
+    domain = unit_domain(len(rows.records.columns))
+    size = DeclaredSize(len(rows)) if declared else EstimatedSize()
+    order = Order(attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=clusters, size=size, rule=rule)
+    return draw(
+        rows,
+        order,
+        NoiseSource(),
+        max_cells=_MAX_CELLS,
+        domain=domain,
+        out_of_range=OutOfRange.CLIP,
+        dataset="bench",
+        release_id="bench",
+    )
 
 
 def released(points: Floats, *, epsilon: str, clusters: int, declared: bool, rng: np.random.Generator) -> Synopsis:

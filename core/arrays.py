@@ -6,3 +6,4 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]

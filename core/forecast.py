@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, prod, sqrt
 
+from core.adaptive.shares import LayerLaws
+from core.adaptive_picture import adaptive_picture
 from core.budget import Epsilon
 from core.errors import InvalidOrder, TooManyCells
 from core.plan import (
@@ -18,6 +20,7 @@ from core.plan import (
     attribute_costs,
     make_plan,
 )
+from core.predictions import variance_of
 from core.rule import epsilon_range
 from core.unit import Unit
 
@@ -77,38 +80,54 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
             return None
         case EstimatedSize(guess=guess):
             plan = make_plan(order, max_cells=max_cells, noisy_size=guess)
-    law, size_law = order.law, order.size_law
+    size_law = order.size_law
+    # Of a leaf, where the plan is layered: on the longer of the two paths, as it is drawn.
+    law = LayerLaws.of(order.histogram_epsilon, order.unit).leaf_cut if plan.is_layered else order.law
     theorem_range = _theorem_range(plan)
     return Forecast(
         plan=plan,
         cell_sd=law.standard_deviation,
         cell_error=law.tail_radius(probability=0.05),
-        count_error=_count_error(plan),
+        count_error=_count_error(plan, max_cells),
         size_sd=size_law.standard_deviation if size_law else None,
-        expected_deviation=plan.expected_deviation,
+        expected_deviation=_deviation(plan, max_cells),
         theorem_range=theorem_range,
-        memory_bytes=_BYTES_PER_CELL * plan.counted_cells * (1 + order.offsets * len(order.shape.caps)),
+        memory_bytes=_BYTES_PER_CELL * _counted_cells(plan, max_cells) * (1 + order.offsets * len(order.shape.caps)),
         warnings=tuple(_warnings(plan, theorem_range)),
         costs=() if order.is_numbers_only else attribute_costs(order, max(plan.ordered_cells, default=1)),
         people=tuple(_people(order, max_cells)),
     )
 
 
-def _count_error(plan: Plan) -> float | None:
+def _count_error(plan: Plan, max_cells: int) -> float | None:
     """95 % of typical range counts are off by at most this, by noise: a sum over a quarter of the cells, normal.
 
-    With a threshold it depends on how many cells survive, which nobody knows before.
+    With a threshold it depends on how many cells survive, which nobody knows before. For layers it is that of rows
+    which fill the space evenly.
     """
     if plan.threshold is not None:
         return None
+    if plan.is_layered:
+        return _Z95 * adaptive_picture(plan, 1.0, max_cells=max_cells).count_error(TYPICAL_SHARE, variance_of).noise
     cells = ceil(TYPICAL_SHARE * plan.grid.cell_count)
     return _Z95 * plan.order.law.standard_deviation * sqrt(cells)
+
+
+def _deviation(plan: Plan, max_cells: int) -> float | None:
+    """The bound on the error of the K-means objective; for layers, if the rows fill the space evenly."""
+    if plan.is_layered:
+        return adaptive_picture(plan, 1.0, max_cells=max_cells).deviation(plan.order.clusters)
+    return plan.expected_deviation
+
+
+def _counted_cells(plan: Plan, max_cells: int) -> int:
+    return adaptive_picture(plan, 1.0, max_cells=max_cells).cells if plan.is_layered else plan.counted_cells
 
 
 def _theorem_range(plan: Plan) -> tuple[float, float] | None:
     """The epsilons of Theorem 2, which speaks of the rate of the noise: epsilon divided by the rows of a unit."""
     order = plan.order
-    if not order.is_numbers_only:
+    if not order.is_numbers_only or plan.is_layered:
         return None
     low, high = epsilon_range(N=plan.size, K=order.clusters, d=len(order.attributes))
     return low * order.unit.max_rows, high * order.unit.max_rows
@@ -126,7 +145,7 @@ def _people(order: Order, max_cells: int) -> Iterator[PersonCost]:
         other = replace(order, unit=Unit(order.unit.column, max_rows))
         try:
             noisy_size = other.size.guess if isinstance(other.size, EstimatedSize) else None
-            count_error = _count_error(make_plan(other, max_cells=max_cells, noisy_size=noisy_size))
+            count_error = _count_error(make_plan(other, max_cells=max_cells, noisy_size=noisy_size), max_cells)
         except TooManyCells:  # less noise calls for more cells
             count_error = None
         yield PersonCost(max_rows=max_rows, cell_sd=other.law.standard_deviation, count_error=count_error)
@@ -163,9 +182,14 @@ def _warnings_about_clusters(plan: Plan) -> Iterator[str]:
     """Warnings about the ordered axes, which clusters are placed on."""
     order, clusters, m = plan.order, plan.order.clusters, max(plan.ordered_cells)
     axis = "axis" if order.is_numbers_only else "axis that has as many values"
-    if m < plan.wanted:
+    if plan.is_layered:
+        yield (
+            f"The grid is that of the base, {m} cells per {axis} at most. Each of its cells is cut as its noisy count "
+            "says, so the cells are small where the rows are, and their number is known after the upload."
+        )
+    elif m < plan.wanted:
         yield f"The limit on cells allows {m} per {axis} where the rule wants {plan.wanted}: answers will be coarser."
-    if m > plan.wanted:
+    elif m > plan.wanted:
         yield f"The rule wants {plan.wanted} cells per {axis}; {m} are used to tell {clusters} clusters apart."
     if prod(plan.ordered_cells) < clusters:
         yield f"The attributes have {prod(plan.ordered_cells)} cells for {clusters} clusters: plan for fewer clusters."
@@ -201,6 +225,8 @@ def epsilon_for_count_error(order: Order, *, count_error: float, max_cells: int)
             expected = forecast(replace(order, epsilon=Epsilon(nano)), max_cells=max_cells)
         except TooManyCells:
             return True  # more epsilon than the limit on cells allows; checked again at the end
+        except InvalidOrder:
+            return False  # too few billionths to be shared between layers
         return expected is not None and expected.count_error is not None and expected.count_error <= count_error
 
     low, high = 1, 2  # not 1: an estimate could not share a single billionth

@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import prod
 from typing import assert_never
 
+from core.adaptive.cuts import LEAST_SIGNAL, MAX_ORDERED, MOST_ALONG_AN_AXIS, MOST_BASE_CELLS
+from core.adaptive.shares import LayerLaws
 from core.budget import NOTHING, Epsilon
 from core.charged import Charged
 from core.domain.attribute import Attribute
@@ -38,6 +40,7 @@ class Rule(StrEnum):
 
     RUGNIK = "rugnik"
     EUGKM = "eugkm"
+    ADAPTIVE = "adaptive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,13 @@ class Order(Charged):
             raise InvalidOrder("An order plans for at least one cluster.")
         if isinstance(self.size, EstimatedSize) and self.size_epsilon >= self.epsilon:
             raise InvalidOrder("The epsilon is too small to be shared between the size and the histogram.")
+        if self.rule is Rule.ADAPTIVE:
+            LayerLaws.of(self.histogram_epsilon, self.unit)
+            if not 1 <= len(self.shape.caps) <= MAX_ORDERED:
+                raise InvalidOrder(
+                    f"The adaptive rule takes 1 to {MAX_ORDERED} attributes that are no categories, and any categories "
+                    "beside them. Name other attributes, or choose the rule rugnik."
+                )
         if self.offsets and len(self.attributes) < THRESHOLDED_DIMENSIONS:
             raise InvalidOrder(f"Offsets are bought for {THRESHOLDED_DIMENSIONS} and more attributes.")
         if self.offsets and self.size_epsilon + self.offset_epsilon >= self.epsilon:
@@ -130,7 +140,8 @@ class Plan:
     """The grid chosen for an Order: `size` is the N it was chosen for, `wanted` the m of the rule before any limit.
 
     An ordered attribute has m cells, or one for each value where it has fewer values. With a `threshold` only cells
-    whose noisy count reaches it are released (`core.mechanisms.survivors`).
+    whose noisy count reaches it are released (`core.mechanisms.survivors`). Where it `is_layered`, the grid is that of
+    the base, and its cells are cut as their noisy counts say (`core.adaptive`).
     """
 
     order: Order
@@ -138,6 +149,7 @@ class Plan:
     wanted: int
     grid: Grid
     threshold: int | None = None
+    is_layered: bool = False
 
     @property
     def counted_cells(self) -> int:
@@ -183,7 +195,7 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
             if noisy_size is not None:
                 raise InvalidOrder("A declared size takes no estimate.")
             wanted = _wanted(order, shape, N)
-            m = max(wanted, shape.least_for(K))
+            m = _base(order, wanted, most) if _is_layered(order, N) else max(wanted, shape.least_for(K))
             if m > most:
                 raise _too_many(order, m, wanted=shape.cell_count(m), allowed=shape.cell_count(most))
         case EstimatedSize():
@@ -191,13 +203,36 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
                 raise InvalidOrder("The size of this order is bought first.")
             N = min(max(1, noisy_size), MAX_SIZE)
             wanted = _wanted(order, shape, N)
-            m = min(max(wanted, shape.least_for(4 * K)), most)
+            m = _base(order, wanted, most) if _is_layered(order, N) else min(max(wanted, shape.least_for(4 * K)), most)
         case _:
             assert_never(order.size)
     grid = Domain(order.attributes).grid([min(m, each.most_cells or m) for each in order.attributes])
     has_threshold = order.offsets or grid.cell_count > max_cells
     threshold = least_threshold(grid.cell_count, order.law) if has_threshold else None
-    return Plan(order=order, size=N, wanted=wanted, grid=grid, threshold=threshold)
+    layered = _is_layered(order, N)
+    return Plan(order=order, size=N, wanted=wanted, grid=grid, threshold=threshold, is_layered=layered)
+
+
+def _is_layered(order: Order, N: int) -> bool:
+    """Whether the adaptive rule cuts cells: below N epsilon / K = 100 the grid of the paper serves instead."""
+    return order.rule is Rule.ADAPTIVE and N * order.law.exact_rate >= LEAST_SIGNAL * order.clusters
+
+
+def _base(order: Order, wanted: int, most: int) -> int:
+    """Cells per axis of the base: 8, 8 or 4 for one to three attributes, or for K cells; no more than `wanted`.
+
+    A power of two, because halving it gives edges that double precision and codes hold exactly.
+    """
+    d = len(order.shape.caps)
+    enough = least(lambda m: m**d >= order.clusters)
+    usual = min(MOST_ALONG_AN_AXIS, _power_of_two(least(lambda m: (m + 1) ** d > MOST_BASE_CELLS)))
+    m = max(min(_power_of_two(wanted), usual), 2 * _power_of_two(enough - 1) if enough > 1 else 1)
+    return min(m, _power_of_two(most))
+
+
+def _power_of_two(number: int) -> int:
+    """The largest that is not above a number of 1 or more."""
+    return 1 << (max(number, 1).bit_length() - 1)
 
 
 def _wanted(order: Order, shape: Shape, N: int) -> int:
@@ -205,7 +240,7 @@ def _wanted(order: Order, shape: Shape, N: int) -> int:
         return 1
     epsilon = order.law.rate
     match order.rule:
-        case Rule.RUGNIK:
+        case Rule.RUGNIK | Rule.ADAPTIVE:
             return shared_cells(shape, N=N, epsilon=epsilon, K=order.clusters)
         case Rule.EUGKM:
             return eugkm_shared_cells(shape, N=N, epsilon=epsilon)
@@ -215,7 +250,8 @@ def _wanted(order: Order, shape: Shape, N: int) -> int:
 
 def _most(order: Order, shape: Shape, max_cells: int) -> int:
     """The largest m of a grid that is allowed. TooManyCells where even that has too few cells for K clusters."""
-    allowed = MAX_THRESHOLDED_CELLS if len(order.attributes) >= THRESHOLDED_DIMENSIONS else max_cells
+    thresholded = len(order.attributes) >= THRESHOLDED_DIMENSIONS and order.rule is not Rule.ADAPTIVE
+    allowed = MAX_THRESHOLDED_CELLS if thresholded else max_cells
     most = least(lambda m: m > MAX_CELLS_PER_AXIS or shape.cell_count(m) > allowed) - 1
     if most == 0:
         raise _too_many(order, 1, wanted=shape.cell_count(1), allowed=allowed)

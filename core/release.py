@@ -15,7 +15,8 @@ are counted; for rows c = 1. The proof, with the function that each step names:
 4. For a given plan, `release` noises every cell at the rate order.histogram_epsilon / c (`core.charged.Charged.law`):
    histogram_epsilon-DP, by the same privacy loss. Where the plan has a threshold, cells below it are left out of that
    noisy histogram, which is post-processing; the module `core.mechanisms.survivors` draws what remains without drawing
-   the rest, with exactly that law.
+   the rest, with exactly that law. Where the plan is layered, `core.adaptive.release.draw_layers` counts the rows
+   three times, and its own proof says that this is histogram_epsilon-DP as well.
 5. Where the order buys offsets (`core.offsets`), `release` adds noise to the exact sums of offsets of the cells that
    step 4 listed. Given the list, which is public by then, take it as fixed. A record lies in one cell and adds to each
    of its sums an offset from -S to S (`core.domain.axis.Axis.offset_of`, `core.histogram.OccupiedCounts.sums_of`). So
@@ -38,6 +39,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.fusion import BoughtSize
+from core.adaptive.release import Counter, draw_layers
 from core.cells import Cells, DenseCells, ThresholdedCells
 from core.domain.domain import Domain
 from core.errors import InvalidOrder, InvalidRecords
@@ -69,6 +73,9 @@ class Rows(Protocol):
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
         """Exact records per cell of the planned grid."""
 
+    def count_into(self, counter: Counter) -> None:
+        """Pass every record to `counter`; for layered plans, which count rows more than once."""
+
 
 def draw(
     rows: Rows,
@@ -85,10 +92,12 @@ def draw(
     require_bounded(rows, order)
     size = None if isinstance(order.size, DeclaredSize) else noisy_size(len(rows), order, noise)
     plan = make_plan(order, max_cells=max_cells, noisy_size=size)
-    counts = rows.count_on(plan)
-    return release(
-        counts, plan, noise, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id
-    )
+    if plan.is_layered:
+        bought = None if order.size_law is None else BoughtSize(plan.size, order.size_law)
+        cells: Cells = AdaptiveCells.of(draw_layers(rows, plan, noise, max_cells=max_cells), bought)
+    else:
+        cells = noised(rows.count_on(plan), plan, noise)
+    return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)
 
 
 def require_bounded(rows: Rows, order: Order) -> None:
@@ -118,14 +127,19 @@ def release(
 
     Nothing is left out, unless the plan has a threshold: then every cell below it.
     """
-    if counts.grid != plan.grid:
-        raise InvalidRecords("The counts were taken on another grid than the planned one.")
+    cells = noised(counts, plan, noise)
+    return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)
+
+
+def _synopsis(
+    cells: Cells, plan: Plan, *, domain: Domain, out_of_range: OutOfRange, dataset: str, release_id: str
+) -> Synopsis:
     order = plan.order
     return Synopsis(
         dataset=dataset,
         release=release_id,
         domain=domain,
-        cells=_noised(counts, plan, noise),
+        cells=cells,
         epsilon=order.epsilon,
         size_epsilon=order.size_epsilon,
         offset_epsilon=order.offset_epsilon,
@@ -138,8 +152,10 @@ def release(
     )
 
 
-def _noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> Cells:
+def noised(counts: Counts | OccupiedCounts, plan: Plan, noise: NoiseSource) -> Cells:
     """Noisy counts of every cell, or of those that reach the threshold of the plan."""
+    if counts.grid != plan.grid:
+        raise InvalidRecords("The counts were taken on another grid than the planned one.")
     grid, law = plan.grid, plan.order.law
     match counts, plan.threshold:
         case Counts(), None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
 
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.fusion import BoughtSize
+from core.adaptive.shares import LayerLaws
 from core.budget import NOTHING, Epsilon
 from core.canonical import canonical_json
 from core.cells import Cells, cells_from_bytes
@@ -31,8 +34,9 @@ class Synopsis(Charged, NoisyHistogram):
     """What stage 1 leaves behind and stage 2 sees: public numbers and noisy counts, nothing else.
 
     `cells` are the noisy counts on their grid: `DenseCells` for every cell, `ThresholdedCells` for those that reach a
-    threshold. `size` is the N that the grid was planned for, a statement of the curator (`size_declared`) or a noisy
-    count bought with `size_epsilon`. `offset_epsilon` bought the offsets of the cells, if they have any.
+    threshold, `AdaptiveCells` for the cells of the adaptive rule. `size` is the N that the grid was planned for, a
+    statement of the curator (`size_declared`) or a noisy count bought with `size_epsilon`.
+    `offset_epsilon` bought the offsets of the cells, if they have any.
     """
 
     dataset: str
@@ -52,6 +56,8 @@ class Synopsis(Charged, NoisyHistogram):
     def __post_init__(self) -> None:
         if self.grid.dimensions != self.domain.dimensions:
             raise InvalidSynopsis("The grid and the domain of a synopsis have the same dimensions.")
+        if isinstance(self.cells, AdaptiveCells) and self.rule is not Rule.ADAPTIVE:
+            raise InvalidSynopsis("Only the adaptive rule releases layers of cells.")
         if self.size_epsilon + self.offset_epsilon >= self.epsilon:
             raise InvalidSynopsis(
                 "The size and the offsets of a synopsis were bought with a part of its epsilon, not with all of it."
@@ -59,6 +65,8 @@ class Synopsis(Charged, NoisyHistogram):
         offsets = self.cells.offsets
         if self.offset_law(len(self.grid.ordered_axes)) != (offsets and offsets.law):
             raise InvalidSynopsis("The sums of offsets of a synopsis were bought with its epsilon for offsets.")
+        if isinstance(self.cells, AdaptiveCells) and self.rule is not Rule.ADAPTIVE:
+            raise InvalidSynopsis("Layers of cells come from the adaptive rule alone.")
 
     @property
     def digest(self) -> str:
@@ -70,15 +78,16 @@ class Synopsis(Charged, NoisyHistogram):
 
         With a threshold the numbers of the listed cells stand before their counts, in the same way. Format 1, that of
         version 0.1, serves whatever it can say: numbers alone, equally many cells on every axis, one record for a unit.
-        Format 2 has the kinds of attributes, the cells of each axis and the unit. Format 3 is format 2 with offsets:
-        the header says how they were drawn, and the sums of each listed cell follow the counts.
+        Format 2 has the kinds of attributes, the cells of each axis and the unit. Format 3 is format 2 with offsets,
+        where the header says how they were drawn and the sums of each listed cell follow the counts, or with `layers`:
+        the counts are those of the base, of the coarse cells that were counted, and of the leaves (`core.adaptive`).
         """
         magic, header = _MAGIC % self._format, canonical_json(self._header())
         return magic + header + b"\n" + self.cells.to_bytes()
 
     @property
     def _format(self) -> int:
-        if self.offset_epsilon:
+        if self.offset_epsilon or isinstance(self.cells, AdaptiveCells):
             return 3
         plain = all(isinstance(written, list) for written in self.domain.to_json())
         return 1 if plain and self.grid.cells_per_axis and not self.unit.is_person else 2
@@ -132,11 +141,19 @@ class Synopsis(Charged, NoisyHistogram):
             offset_epsilon=Epsilon.parse(header["offsets"]["epsilon"]) if "offsets" in header else NOTHING,
             unit=Unit.from_json(header.get("unit")),
         )
+        cells: Cells
+        if "layers" in header:
+            laws = LayerLaws.of(terms.histogram_epsilon, terms.unit)
+            law = terms.size_law
+            bought = None if law is None else BoughtSize(_typed(header["size"], int), law)
+            cells = AdaptiveCells.from_bytes(grid, laws, integers, header["layers"], bought)
+        else:
+            cells = cells_from_bytes(grid, integers, threshold, terms.offset_law(len(grid.ordered_axes)))
         return cls(
             dataset=_typed(header["dataset"], str),
             release=_typed(header["release"], str),
             domain=domain,
-            cells=cells_from_bytes(grid, integers, threshold, terms.offset_law(len(grid.ordered_axes))),
+            cells=cells,
             epsilon=terms.epsilon,
             size_epsilon=terms.size_epsilon,
             offset_epsilon=terms.offset_epsilon,

@@ -83,9 +83,13 @@ class Asking(Connected):
         level: float | None = None,
         simultaneous: bool = False,
         where: Box = (),
+        snap: bool = False,
     ) -> Counts:
-        """Count the rows in up to 10,000 boxes at once, each a box as for `count`; all of them lie in `where`."""
-        common = _given(level=level, where=ranges(where) or None)
+        """Count the rows in up to 10,000 boxes at once, each a box as for `count`; all of them lie in `where`.
+
+        With `snap` the boxes move to cell edges, and `snapped` has their ends.
+        """
+        common = _given(level=level, where=ranges(where) or None, snap=snap or None)
         body = CountsBody(boxes=[ranges(box) for box in boxes], simultaneous=simultaneous, **common)
         return self.ask_with_body(release, Counts, body)
 
@@ -169,9 +173,11 @@ class Asking(Connected):
         params = {"count": count, "seed": seed, "format": format, "where": ranges(where)}
         return download(self._transport, f"/v1/releases/{quoted(release)}/rows", to, params)
 
-    def synopsis(self, release: str, *, level: float | None = None, where: Box = ()) -> Synopsis:
-        """The whole noisy histogram, or a part of it."""
-        return self.ask(release, Synopsis, level=level, where=where)
+    def synopsis(
+        self, release: str, *, level: float | None = None, where: Box = (), cells: int | None = None
+    ) -> Synopsis:
+        """The whole noisy histogram, or a part of it; of an adaptive release, with at most so many `cells`."""
+        return self.ask(release, Synopsis, level=level, where=where, cells=cells)
 
     def download_synopsis(
         self,

@@ -46,7 +46,7 @@ class Terms(TypedDict, total=False):
     declared       the number of rows, if that is public anyway: a statement of yours, never read off a file
     estimate       the share of epsilon that buys a noisy number of rows instead, such as "0.05"
     guess          about how many rows there are, for the plan's predictions alone; an order leaves it out
-    rule           "rugnik" or "eugkm"
+    rule           "rugnik", "eugkm" or "adaptive"
     out_of_range   "clip" or "drop"
     """
 
@@ -109,15 +109,18 @@ class Curating(Connected):
         clusters: int,
         epsilon: Epsilon | None = None,
         count_error: float | None = None,
+        purpose: str | None = None,
         **terms: Unpack[Terms],
     ) -> Plan:
         """See what an order would give, for no epsilon; `count_error` in its place asks how much it would take.
 
-        ValueError unless exactly one of the two is given.
+        ValueError unless exactly one of the two is given. `purpose` is "clusters" (as if it is not given) or "counts":
+        the plan recommends a rule for it.
         """
         body = PlanBody(
             epsilon=None if epsilon is None else decimal(epsilon),
             target=None if count_error is None else TargetBody(count_error=count_error),
+            purpose=purpose,
             **_terms(clusters, terms),
         )
         return Plan.of(self._post(f"/v1/datasets/{quoted(dataset)}/plans", body, repeatable=True))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, drafting, releasing, serve
+from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, drafting, planning, releasing, serve
 from app.cli.exits import CODES, ExplainingGroup
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
@@ -52,7 +52,7 @@ for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
 main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)
-main.command(rich_help_panel=CURATING)(curator.plan)
+main.command(rich_help_panel=CURATING)(planning.plan)
 main.command(rich_help_panel=CURATING)(drafting.init)
 main.command(rich_help_panel=CURATING)(checking.check)
 main.command(rich_help_panel=CURATING)(releasing.release)

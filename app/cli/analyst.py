@@ -11,7 +11,7 @@ from app.cli.options import URL, AsJson, Key, Output, Url, connect
 from app.cli.output import note, show_json, show_table
 
 if TYPE_CHECKING:
-    from rugnik.wire import Clusters, Count, Marginal, Moments, Quantiles, Scan
+    from rugnik.wire import Clusters, Count, LayerCells, Marginal, Moments, Quantiles, Scan, Synopsis
 
 query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
 
@@ -275,7 +275,17 @@ def synopsis(
     if as_json:
         show_json(answer.raw)
         return
+    if answer.layers is not None:
+        _show_leaves(answer, answer.layers.leaf)
+        return
     cells = [(*box, counted) for box, counted in zip(answer.boxes(), answer.counts, strict=True)]
     show_table((*sides(answer.attributes), "count"), cells)
     if answer.threshold is not None:
         note(f"Only cells whose noisy count is {answer.threshold} or more were released.")
+
+
+def _show_leaves(answer: Synopsis, leaf: LayerCells) -> None:
+    """The leaves of an adaptive release with their estimates."""
+    columns = zip(answer.boxes(), leaf.counts, leaf.estimates or (), leaf.sd or (), strict=True)
+    show_table((*sides(answer.attributes), "count", "estimate", "sd"), [(*box, *rest) for box, *rest in columns])
+    note("These are the leaves. A file (-o) and --json also have the layers that decided their cuts.")

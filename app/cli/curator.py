@@ -1,8 +1,7 @@
-"""`rugnik datasets …`, `rugnik plan` and `rugnik void`: the curator's commands that need no rows."""
+"""`rugnik datasets …` and `rugnik void`: the curator's commands that need no rows. `rugnik plan`: app.cli.planning."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +9,11 @@ import typer
 
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import note, show_fields, show_json, show_list, show_table
+from app.cli.output import show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
 
 if TYPE_CHECKING:
-    from rugnik.wire import Dataset, Noise, Plan
+    from rugnik.wire import Dataset
 
 datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
@@ -29,7 +28,9 @@ Estimate = Annotated[
     str | None,
     typer.Option(help="The share of epsilon for a noisy number of rows.", show_default="0.05"),
 ]
-Rule = Annotated[str | None, typer.Option(help="How the grid is chosen: rugnik or eugkm.", show_default="rugnik")]
+Rule = Annotated[
+    str | None, typer.Option(help="How the grid is chosen: rugnik, eugkm or adaptive.", show_default="rugnik")
+]
 OutOfRange = Annotated[str | None, typer.Option(help="Rows out of bounds: clip or drop.", show_default="clip")]
 Use = Annotated[list[str] | None, typer.Option(help="Use this attribute only; repeat for more.", show_default="all")]
 FileArgument = Annotated[Path, typer.Argument(help="CSV, NDJSON, Parquet or Arrow, also .gz.", show_default=False)]
@@ -165,82 +166,6 @@ def grant(
     with connect(url, key) as client:
         budget = client.grant(dataset, epsilon, reason=reason).budget
     typer.echo(f"{dataset} has {budget.granted} in all, {budget.remaining} of it left.")
-
-
-def plan(
-    dataset: Dataset_,
-    clusters: Clusters,
-    epsilon: EpsilonOption = None,
-    count_error: Annotated[
-        float | None, typer.Option(help="In place of epsilon: the error of a typical count.", show_default=False)
-    ] = None,
-    guess: Annotated[
-        int | None, typer.Option(min=1, help="About how many rows; for predictions alone.", show_default=False)
-    ] = None,
-    declared: Declared = None,
-    estimate: Estimate = None,
-    rule: Rule = None,
-    out_of_range: OutOfRange = None,
-    use: Use = None,
-    url: Url = URL,
-    key: Key = None,
-    as_json: AsJson = False,
-) -> None:
-    """Preview an order: its grid, noise and expected errors. Free, and no data is read.
-
-    \b
-    Example:
-      rugnik plan bike-trips --epsilon 0.5 --clusters 5 --guess 3000
-      rugnik plan bike-trips --count-error 50 --clusters 5 --guess 3000
-    """
-    if (epsilon is None) == (count_error is None):
-        fail("Give either --epsilon or --count-error.", Code.USAGE)
-    if count_error is not None and not (math.isfinite(count_error) and count_error > 0):
-        fail("--count-error is a number of rows above zero.", Code.USAGE)
-    if declared is not None and (estimate is not None or guess is not None):
-        fail("Give either --declared, or --estimate and --guess.", Code.USAGE)
-    with connect(url, key) as client:
-        preview = client.plan(
-            dataset,
-            clusters=clusters,
-            epsilon=epsilon,
-            count_error=count_error,
-            attributes=use or None,
-            declared=declared,
-            estimate=estimate,
-            guess=guess,
-            rule=rule,
-            out_of_range=out_of_range,
-        )
-    if as_json:
-        show_json(preview.raw)
-        return
-    _show_plan(preview)
-
-
-def _show_plan(preview: Plan) -> None:
-    fields = [("epsilon", preview.order["epsilon"]), ("noise of a cell (sd)", preview.noise.cell_sd)]
-    if preview.grid is not None:
-        fields.append(("grid", f"{preview.grid.sentence}: {preview.grid.cells:,}"))
-    if preview.predicted is not None:
-        fields.append(("a cell is off by, at 95 %", preview.predicted.cell_error))
-        fields.append(("a typical count is off by, at 95 %", preview.predicted.count_error))
-    if preview.threshold is not None:
-        fields.append(("released are cells with a noisy count of", f"{preview.threshold} or more"))
-    if preview.noise.epsilon_offsets is not None:
-        fields.append(("epsilon of the counts and of the offsets", _split(preview.noise)))
-    show_fields(fields)
-    for cost in preview.attributes:
-        note(cost.note)
-    if preview.people:
-        rows = [(each.max_rows, each.cell_sd, each.count_error) for each in preview.people]
-        show_table(("rows per person", "noise of a cell (sd)", "a typical count is off by"), rows)
-    for warning in preview.warnings:
-        note(f"Note: {warning}")
-
-
-def _split(noise: Noise) -> str:
-    return f"{noise.epsilon_histogram} and {noise.epsilon_offsets}"
 
 
 def void(

@@ -40,6 +40,7 @@ kind = "record"
 # column = "patient"   # the column of the persons' ids
 # max_rows = 3         # the most rows that are counted of each person
 """
+_WHOLE = '# If all of its values are whole, declare kind = "integer": its cells then never cut a value.\n'
 _CSVW = {
     "integer": "integer", "int": "integer", "long": "integer", "short": "integer", "byte": "integer",
     "nonNegativeInteger": "integer", "positiveInteger": "integer", "number": "number", "double": "number",
@@ -171,6 +172,8 @@ def _draft(file: Path, columns: list[Column]) -> Iterator[str]:
         kind = column.kind or "number"
         others = "" if column.kind else f"   # or {', '.join(other for other in KINDS if other != kind)}"
         yield f"\n[[attributes]]\nname = {json.dumps(column.name)}\nkind = {json.dumps(kind)}{others}\n"
+        if kind == "number":
+            yield _WHOLE
         for wanted in fields_of(kind):
             if wanted in column.stated:
                 yield f"{wanted} = {json.dumps(column.stated[wanted])}\n"

@@ -207,6 +207,7 @@ def _show(published: Published, left: str) -> None:
         ("state", published.state),
         ("epsilon", f"{published.charge.epsilon} spent, {left} left"),
         ("grid", None if grid is None else grid.sentence),
+        *([("rule", f"adaptive. {published.plan.note}")] if published.plan.note else []),
         ("synopsis", published.synopsis and published.synopsis.digest),
     ]
     if published.ingest is not None:

@@ -25,7 +25,8 @@ class Limits:
     max_columns         columns of the file, wanted or not
     max_line_bytes      of a line of CSV or NDJSON; a longer line is a bad row
     max_block_bytes     of an Arrow message or a Parquet page, which must be in memory as a whole
-    buffer_bytes        of records in memory while the grid is not planned yet; the rest goes to the sealed spool
+    buffer_bytes        of records in memory while the grid is not planned yet, or while the layers of an adaptive
+                        release are counted; the rest goes to the sealed spool
     spool_bytes         of a sealed spool: a Parquet body, or the records beyond buffer_bytes
     spool_folder        where the unlinked files of spools are; None: the system's folder for temporary files
     """

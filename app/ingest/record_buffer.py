@@ -84,10 +84,11 @@ class RecordBuffer:
         self._filled = 0
 
     def pages(self) -> Iterator[Records]:
-        """Yield everything that was added. Call it once, after the last `add`."""
+        """Yield everything that was added. Call it after the last `add`; it may be called again."""
         yield from map(Records, self._pages)
         if self._spool is not None:
             self._spool.seal()
+            self._spool.seek(0)
             while page := self._spool.read(self._page_bytes):
                 yield Records(self._columns(page))
         yield Records(tuple(column[: self._filled] for column in self._page))

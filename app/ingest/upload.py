@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -26,10 +25,11 @@ from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
 from app.ingest.people import PersonBuffer
 from app.ingest.record_buffer import RecordBuffer
+from core.adaptive.release import Counter
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts, empty_counts
-from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, EstimatedSize, Order, Plan, make_plan
+from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, Order, Plan, make_plan
 from core.records import OutOfRange, Records, take_in
 from core.unit import RECORD, Unit
 
@@ -78,10 +78,17 @@ class CountedRows:
             raise InvalidRecords("The rows were counted for another plan.")
         return self.counts
 
+    def count_into(self, counter: Counter) -> None:
+        """Rows that were counted as they arrived cannot be counted again."""
+        del counter
+        raise InvalidRecords("The rows were counted for a plan without layers.")
+
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class HeldRows:
-    """The rows of an upload with an estimated size: kept until the grid is planned from their noisy number."""
+    """The rows of an upload that are kept until all is counted: until the grid is planned from their noisy number, or
+    for every layer of an adaptive release.
+    """
 
     buffer: RecordBuffer
     ingest: Ingest
@@ -91,11 +98,15 @@ class HeldRows:
         return len(self.buffer)
 
     def count_on(self, plan: Plan) -> Counts | OccupiedCounts:
-        """Count every record of the buffer on the planned grid. Call it once."""
+        """Count every record of the buffer on the planned grid."""
         counts = empty_counts(plan)
-        for records in self.buffer.pages():
-            counts.add(records)
+        self.count_into(counts)
         return counts
+
+    def count_into(self, counter: Counter) -> None:
+        """Pass every record to `counter`."""
+        for records in self.buffer.pages():
+            counter.add(records)
 
 
 @contextmanager
@@ -113,8 +124,9 @@ def read_upload(
     """Read every row of a body; `domain` has the attributes of the order, in the same sequence.
 
     Yields CountedRows for a declared size, where the grid is planned first and each batch is counted as it arrives.
-    Yields HeldRows for an estimated size; its records exist until the `with` block ends. For persons, rows are counted
-    or held after the last row of the body, when it is known which of them are kept. Raises IngestError.
+    Yields HeldRows for an estimated size, and for a layered plan, whose rows are counted more than once; its records
+    exist until the `with` block ends. For persons, rows are counted or held after the last row of the body, when it is
+    known which of them are kept. Raises IngestError.
     """
 
     def take(keep: Callable[[Records], None]) -> Ingest:
@@ -129,16 +141,13 @@ def read_upload(
         )
         return source.take_people(keep) if order.unit.is_person else source.take(lambda _ids, records: keep(records))
 
-    match order.size:
-        case DeclaredSize():
-            plan = make_plan(order, max_cells=max_cells)
-            counts = empty_counts(plan)
-            yield CountedRows(plan, counts, take(counts.add), order.unit)
-        case EstimatedSize():
-            with RecordBuffer(dtypes=[each.code_type for each in domain.attributes], limits=limits) as buffer:
-                yield HeldRows(buffer, take(buffer.add), order.unit)
-        case _:
-            assert_never(order.size)
+    plan = make_plan(order, max_cells=max_cells) if isinstance(order.size, DeclaredSize) else None
+    if plan is None or plan.is_layered:
+        with RecordBuffer(dtypes=[each.code_type for each in domain.attributes], limits=limits) as buffer:
+            yield HeldRows(buffer, take(buffer.add), order.unit)
+    else:
+        counts = empty_counts(plan)
+        yield CountedRows(plan, counts, take(counts.add), order.unit)
 
 
 def check_upload(

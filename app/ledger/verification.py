@@ -105,7 +105,9 @@ def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str |
         return "The terms of the release cannot be read from its charge and its dataset's first grant."
 
 
-_OTHER_TERMS = "The synopsis says another release, dataset, epsilon, domain, unit or noise than its charge and grant."
+_OTHER_TERMS = (
+    "The synopsis says another release, dataset, epsilon, domain, unit, rule or noise than its charge and grant."
+)
 
 
 def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge: LedgerEntry) -> bool:
@@ -121,6 +123,7 @@ def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge:
         terms.law,
         terms.size_law,
         terms.offset_epsilon,
+        order.rule,
     )
     published = (
         synopsis.release,
@@ -131,5 +134,6 @@ def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge:
         synopsis.law,
         synopsis.size_law,
         synopsis.offset_epsilon,
+        synopsis.rule,
     )
     return published == ordered and order.unit == schema.unit

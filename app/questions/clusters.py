@@ -8,6 +8,7 @@ from typing import Annotated
 from app.questions.encoding import interval_reply, value_interval_reply
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
+from app.questions.reasons import NO_REACH, Reasons
 from core.checkpoint import Checkpoint
 from core.clustering.methods import Method
 from core.domain.attribute import Ordered
@@ -36,6 +37,7 @@ def clusters(
         attributes = histogram.domain.ordered
         return wire.Clusters(
             **common,
+            notes=_notes(attributes, result),
             attributes=tuple(attribute.name for attribute in attributes),
             centers=centres_reply(attributes, result),
             sizes=tuple(cluster.size for cluster in result.clusters),
@@ -76,4 +78,16 @@ def _uncertainty(attributes: tuple[Ordered, ...], cluster: Cluster) -> wire.Clus
         region=region,
         size=interval_reply(cluster.size_interval),
         noise_probability=cluster.noise_probability,
+        discretisation=cluster.discretisation,
     )
+
+
+def _notes(attributes: tuple[Ordered, ...], result: Clusters) -> tuple[str, ...]:
+    """Why centres or sizes lie at an end of their intervals."""
+    reasons = Reasons()
+    for i, cluster in enumerate(result.clusters, start=1):
+        size = cluster.size_interval
+        reasons.about(f"the size of cluster {i}", cluster.size, size.low, size.high, least=0.0)
+        for attribute, value, interval in zip(attributes, cluster.centre, cluster.centre_intervals, strict=True):
+            reasons.about_value(attribute, f"{attribute.name} of centre {i}", value, interval, otherwise=NO_REACH)
+    return reasons.notes

@@ -28,13 +28,13 @@ def cell_columns(
 ) -> list[tuple[str, pa.Array]]:
     """The cells at these places of an axis: lower and upper ends, null for missing values; or labels."""
     if isinstance(attribute, Category):
-        return [(attribute.name, _labels(attribute, places, None, csv=csv))]
+        return [(attribute.name, label_column(attribute, places, None, csv=csv))]
     assert isinstance(attribute, Ordered)  # noqa: S101 - every kind but category is
     edges = attribute.edge_values(axis)
     missing = places == axis.value_cells if axis.keeps_missing else None
     held = places if missing is None else np.where(missing, 0, places)
     return [
-        (f"{attribute.name}_{end}", _values(attribute, edges[held + step], missing, csv=csv))
+        (f"{attribute.name}_{end}", value_column(attribute, edges[held + step], missing, csv=csv))
         for end, step in (("lower", 0), ("upper", 1))
     ]
 
@@ -42,8 +42,8 @@ def cell_columns(
 def row_column(attribute: Attribute, column: Column, *, csv: bool) -> pa.Array:
     """The values of an attribute in synthetic rows; null where they are missing."""
     if isinstance(attribute, Category):
-        return _labels(attribute, column.values, column.missing, csv=csv)
-    return _values(attribute, column.values, column.missing, csv=csv)
+        return label_column(attribute, column.values, column.missing, csv=csv)
+    return value_column(attribute, column.values, column.missing, csv=csv)
 
 
 def json_column(attribute: Attribute, column: Column) -> list[Any]:
@@ -60,7 +60,7 @@ def json_column(attribute: Attribute, column: Column) -> list[Any]:
     return values
 
 
-def _values(attribute: Attribute, values: NDArray[Any], missing: Mask, *, csv: bool) -> pa.Array:
+def value_column(attribute: Attribute, values: NDArray[Any], missing: Mask, *, csv: bool) -> pa.Array:
     """Numbers as they are, date32, or timestamp[us] in the attribute's zone. In CSV a time but for a date is a text."""
     assert isinstance(attribute, Ordered)  # noqa: S101 - every kind but category is
     if csv and values.dtype.kind in "mM" and values.dtype != _DAYS:
@@ -71,7 +71,7 @@ def _values(attribute: Attribute, values: NDArray[Any], missing: Mask, *, csv: b
     return pa.array(values, mask=missing)
 
 
-def _labels(attribute: Category, places: NDArray[np.int64], missing: Mask, *, csv: bool) -> pa.Array:
+def label_column(attribute: Category, places: NDArray[np.int64], missing: Mask, *, csv: bool) -> pa.Array:
     """Texts; in CSV such that no spreadsheet runs them."""
     labels = [as_text(label) if csv else label for label in attribute.labels]
     return pa.array(np.array(labels, dtype=object)[places], type=pa.string(), mask=missing)

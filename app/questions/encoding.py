@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import orjson
 
+from core.adaptive.cells import AdaptiveCells
+from core.cells import Cells
 from core.domain.attribute import Attribute, Ordered
 from core.domain.axis import Axis
 from core.domain.category import Category
@@ -46,11 +48,22 @@ def estimate_reply(estimate: Estimate) -> wire.Estimate:
     return wire.Estimate(value=estimate.value, interval=interval_reply(estimate.interval))
 
 
-def grid_reply(grid: Grid) -> wire.Grid:
-    """From a grid of core."""
+def grid_reply(grid: Grid, *, layered: bool = False, leaves: int | None = None) -> wire.Grid:
+    """From a grid of core; of a layered release from that of its base, with the number of leaves once it is drawn."""
     return wire.Grid(
-        cells_per_axis=grid.cells_per_axis, dimensions=grid.dimensions, cells=grid.cell_count, shape=grid.shape
+        cells_per_axis=None if layered else grid.cells_per_axis,
+        dimensions=grid.dimensions,
+        cells=grid.cell_count,
+        shape=grid.shape,
+        layered=layered,
+        leaves=leaves,
     )
+
+
+def cells_reply(cells: Cells) -> wire.Grid:
+    """From the cells of a synopsis, or of a part of it."""
+    layered = isinstance(cells, AdaptiveCells)
+    return grid_reply(cells.grid, layered=layered, leaves=len(cells.counts) if layered else None)
 
 
 def axis_reply(attribute: Attribute, axis: Axis, summed: int = 1) -> wire.Axis:
@@ -64,9 +77,14 @@ def axis_reply(attribute: Attribute, axis: Axis, summed: int = 1) -> wire.Axis:
     return wire.Axis(name=attribute.name, kind=attribute.kind, edges=written, missing=axis.keeps_missing)
 
 
+def shown_ends(attribute: Ordered, interval: Interval) -> tuple[float | str, float | str]:
+    """The ends of an interval in an attribute's own unit, as JSON has them; where that rounds, outwards."""
+    return attribute.shown(interval.low, up=False), attribute.shown(interval.high, up=True)
+
+
 def value_interval_reply(attribute: Ordered, interval: Interval) -> wire.ValueInterval:
     """From an interval in an attribute's own unit; where that rounds, outwards."""
-    low, high = attribute.shown(interval.low, up=False), attribute.shown(interval.high, up=True)
+    low, high = shown_ends(attribute, interval)
     return wire.ValueInterval(level=interval.level, low=low, high=high)
 
 

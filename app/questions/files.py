@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from io import BytesIO
@@ -15,9 +16,13 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from app.questions.columns import cell_columns, json_column, row_column
+from app.questions.layers import layer_columns
 from app.questions.spreadsheets import as_text
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.listing import listings
 from core.domain.attribute import Attribute
 from core.domain.axis import OFFSET_STEPS
+from core.domain.domain import Domain
 from core.domain.number import Number
 from core.noisy_histogram import NoisyHistogram
 from core.queries.synthetic import Block
@@ -55,6 +60,9 @@ def cells(histogram: NoisyHistogram, form: Format, about: Mapping[str, str]) -> 
     What is said `about` them goes with the file where its form has room for it. There is always a batch, if need be an
     empty one.
     """
+    if isinstance(histogram.cells, AdaptiveCells):
+        yield from _layers(histogram.cells, histogram.domain, form, about)
+        return
     grid, attributes = histogram.grid, histogram.domain.attributes
     metadata = {**about, **{name: str(value) for name, value in histogram.cells.header().items()}}
     offsets = histogram.cells.offsets
@@ -72,6 +80,18 @@ def cells(histogram: NoisyHistogram, form: Format, about: Mapping[str, str]) -> 
         sums = () if offsets is None else tuple(offsets.sums[start : start + len(counts)].T)
         own += [("count", pa.array(counts)), *zip(sums_of, (pa.array(each) for each in sums), strict=True)]
         yield _batch(own, metadata)
+
+
+def _layers(cells: AdaptiveCells, domain: Domain, form: Format, about: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    """The cells of all layers of an adaptive release, from the base to the leaves, with their boxes."""
+    metadata = {**about, **{name: json.dumps(value) for name, value in cells.header().items()}}
+    for listing in listings(cells, domain):
+        for start in range(0, len(listing), _CELLS_AT_ONCE):
+            rows = slice(start, start + _CELLS_AT_ONCE)
+            own, others = layer_columns(listing, domain, rows, csv=form is Format.CSV)
+            names = distinct((name for name, _ in own), *(name for name, _ in others))
+            named = [(name, column) for name, (_, column) in zip(names, own, strict=True)]
+            yield _batch([*named, *others], metadata)
 
 
 def rows(blocks: Iterable[Block], attributes: Sequence[Attribute], form: Format) -> Iterator[pa.RecordBatch]:

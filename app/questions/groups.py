@@ -8,15 +8,18 @@ from math import prod
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.questions.boxes import parse_box
 from app.questions.prepared import Prepared
 from app.questions.question import Question, Registered
+from core.adaptive.cells import AdaptiveCells
 from core.checkpoint import Checkpoint
 from core.domain.category import Category
 from core.domain.domain import Domain
 from core.errors import InvalidQuery
 from core.intervals.levels import MAX_LEVEL
+from core.noisy_histogram import NoisyHistogram
 from core.queries.boxes import Chosen
 from core.queries.effort import Effort, effort_of_slices
 from rugnik import wire
@@ -133,13 +136,13 @@ class GroupedQuestion(Question):
     def _typical(self, prepared: Prepared, labels: list[str]) -> str:
         """The group with the fewest listed cells of those that have the mean number or more."""
         histogram = prepared.part(tuple(sorted(set(self._others())))).histogram
-        listed = histogram.cells.listed
-        if listed is None:
-            return labels[0]
         x = histogram.domain.names.index(self.group_by)
-        attribute, shape = histogram.domain.attributes[x], histogram.grid.shape
+        places = _places(histogram, x)
+        if places is None:
+            return labels[0]
+        attribute = histogram.domain.attributes[x]
         assert isinstance(attribute, Category)  # noqa: S101 - _labels has seen to it
-        cells = np.bincount(listed // prod(shape[x + 1 :]) % shape[x], minlength=shape[x])
+        cells = np.bincount(places, minlength=histogram.grid.shape[x])
         by_label = dict(zip(attribute.labels, cells.tolist(), strict=True))
         mean = sum(by_label[label] for label in labels) / len(labels)
         return min((label for label in labels if by_label[label] >= mean), key=by_label.__getitem__)
@@ -154,6 +157,14 @@ class GroupedQuestion(Question):
         level = None if self.level is None else _level_of_each(self.level, len(labels))
         others = self._others()
         return {label: self.ask((*others, f"{self.group_by}:{label}"), level) for label in labels}, level
+
+
+def _places(histogram: NoisyHistogram, x: int) -> NDArray[np.int64] | None:
+    """The category of each listed cell; None where each category has equally many cells."""
+    cells, shape = histogram.cells, histogram.grid.shape
+    if isinstance(cells, AdaptiveCells):
+        return cells.leaves.places[:, x]
+    return None if cells.listed is None else cells.listed // prod(shape[x + 1 :]) % shape[x]
 
 
 def _labels(domain: Domain, name: str, where: tuple[str, ...]) -> list[str]:

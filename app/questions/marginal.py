@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from app.questions.encoding import axis_reply, listed
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
+from app.questions.reasons import Reasons
 from core.arrays import Floats
 from core.checkpoint import Checkpoint
 from core.queries.denoise import CountsKind
+from core.queries.effort import effort_of_marginal
 from core.queries.marginal import Marginal, marginal
 from rugnik import wire
 from rugnik.wire.limits import Doc, Level, Limits
@@ -33,6 +36,7 @@ def get_marginal(
         axes = zip(histogram.domain.attributes, histogram.grid.axes, sizes, strict=True)
         return wire.Marginal(
             **common,
+            notes=_notes(histogram, counts),
             attributes=tuple(axis_reply(*axis) for axis in axes),
             counts=listed(_shaped(histogram, histogram.counts)),
             noise_sd=histogram.noise_sd,
@@ -41,8 +45,9 @@ def get_marginal(
             cells_summed=None if cells is None else sizes if len(set(sizes)) > 1 else sizes[0],
         )
 
-    parameters = {"attributes": list(names), "level": level, "counts": counts.value}
-    return Question("marginal", parameters if cells is None else {**parameters, "cells": cells}, answer)
+    parameters: dict[str, Any] = {"attributes": list(names), "level": level, "counts": counts.value}
+    parameters = parameters if cells is None else {**parameters, "cells": cells}
+    return Question("marginal", parameters, answer, effort_of=partial(effort_of_marginal, bins=cells))
 
 
 def _reach(histogram: Marginal) -> wire.Reach:
@@ -59,6 +64,19 @@ def _bounds(histogram: Marginal) -> wire.Bounds | None:
         for low, high in (histogram.bounds, histogram.bounds_all)
     )
     return wire.Bounds(level=histogram.level, each=each, all=together)
+
+
+def _notes(histogram: Marginal, counts: CountsKind) -> tuple[str, ...]:
+    """Why counts of cells lie at an end of their intervals."""
+    reasons, values = Reasons(), histogram.counts
+    if histogram.bounds is not None:
+        reasons.about_many("cells", values, *histogram.bounds)
+    elif counts is CountsKind.NONNEGATIVE:
+        reasons.say("Counts that are not negative are biased; the reach is that of the raw counts, not theirs.")
+    else:
+        reach = histogram.reach or 0.0
+        reasons.about_many("cells", values, values - reach, values + reach)
+    return reasons.notes
 
 
 def _shaped(histogram: Marginal, values: Floats) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 
 from core.arrays import Floats
 from core.clustering.axis_cells import AxisCells, axes_of, cells_to_fill
+from core.clustering.mixture import expected_by_component
 from core.domain.axis import UniformAxis
 from core.domain.grid import Grid
 
@@ -46,6 +47,10 @@ class FineGrid:
     def cell_count(self) -> int:
         """The number of parts of all cells."""
         return prod(len(edges) - 1 for edges in self.edges)
+
+    def expected(self, mu: Floats, s: Floats, a: Floats) -> Floats:
+        """The rows that a component expects in every part: (…, d), (…, d), (…) -> (…, parts)."""
+        return expected_by_component(mu, s, a, self.edges)
 
     def to_fill(self) -> Floats:
         """How many parts of the volume of each fill the box: one number for each part, or one for all."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,20 @@ from core.mechanisms.law import NoiseLaw
 _SLAB = 0.002
 _STEPS = 4  # table entries for each unit of sqrt(lambda), on which scale a Poisson count has the deviation 1/2
 _LONGEST = 1000
+
+
+class Likelihood(Protocol):
+    """What noisy counts say about the expected counts of cells, which are (chains, cells) in units of `unit` rows."""
+
+    @property
+    def unit(self) -> int:
+        """Rows in a unit."""
+
+    def log_likelihood(self, expected: Floats) -> Floats:
+        """(chains,) log likelihoods, up to a constant."""
+
+    def moments(self, expected: Floats) -> tuple[Floats, Floats]:
+        """Posterior mean and variance of the counts that are clustered, given the expected counts of all cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +89,11 @@ class CellLikelihood:
         high += low
         total: Floats = high.sum(axis=1)
         return total
+
+    def moments(self, expected: Floats) -> tuple[Floats, Floats]:
+        """Posterior mean and variance of the count of every cell: (chains, cells) each."""
+        place = self.at(expected)
+        return between(self.mean, place), between(self.variance, place)
 
 
 def between(table: Floats, place: tuple[NDArray[np.intp], Floats]) -> Floats:

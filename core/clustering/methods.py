@@ -7,7 +7,8 @@ have the same place.
 
 - `posterior`: k-means on the posterior mean of the counts under a mixture model (`core.clustering.posterior`). If the
   raw counts contradict the result, `projected` serves instead.
-- `projected`: k-means on the Euclidean projection of the counts on non-negative counts with the same sum.
+- `projected`: k-means on the Euclidean projection of the counts on non-negative counts with the same sum. Beyond the
+  limits of the posterior, `thresholded` is tried too, and the lower raw objective decides.
 - `thresholded`: k-means on the cells that reach a threshold which few empty cells reach. Made for four and more
   dimensions, where nearly all cells are empty and their noise together would outweigh the rows. A release with offsets
   (`core.offsets`) has a noisy mean for each of these cells, and k-means runs on these means.
@@ -19,52 +20,35 @@ Reference for k-means: Lloyd (1982), with greedy k-means++ starts, Arthur and Va
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.axis_cells import ordered_shape
+from core.clustering.blocks import block_means, block_numbers
 from core.clustering.centres_within_cells import within_cells
+from core.clustering.choice import Choice, Method, beyond_limits, choose
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
-from core.clustering.posterior import Draws, posterior
-from core.mechanisms.threshold import least_threshold
+from core.clustering.leaf_model import leaf_model, leaf_rows
+from core.clustering.posterior import Draws, Posterior, posterior, posterior_of
+from core.clustering.weights import weights_of
 from core.noisy_histogram import NoisyHistogram
-from core.plan import THRESHOLDED_DIMENSIONS
-from core.queries.denoise import nonnegative
 from core.queries.size import expected_rows
 from core.randomness import seeded
 
+__all__ = ["Choice", "Method", "Placed", "cells_of", "choose", "labels_of", "place", "weights_of"]
+
 _WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
 _REFINED = 4
-# Beyond so many cells k-means runs on blocks of them, and a few steps on the cells finish it.
-MOST_POINTS, _FINISHING_STEPS = 2**15, 4
+_FINISHING_STEPS = 4  # on the cells, after k-means on blocks of them
 # N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
 LLOYD_STARTS = 10
-# Limits of the posterior method, so that an answer takes at most about three seconds on one core.
-_MOST_CLUSTERS, _MOST_CELLS, _MOST_FINE_CELLS, _MOST_PRODUCT = 32, 5000, 2**16, 2**15
-
-
-class Method(StrEnum):
-    """How centres are placed."""
-
-    POSTERIOR = "posterior"
-    PROJECTED = "projected"
-    THRESHOLDED = "thresholded"
-    LLOYD = "lloyd"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The method that serves a question, and why in a sentence."""
-
-    method: Method
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,38 +69,12 @@ class Placed:
     draws: Draws | None = None
 
 
-def choose(histogram: NoisyHistogram, k: int, asked: Method) -> Choice:
-    """The method asked for, or the one that serves histograms which the posterior was not made for."""
-    if asked is not Method.POSTERIOR:
-        return Choice(asked, "This method was asked for.")
-    shape = ordered_shape(histogram.grid)
-    cells, d = prod(shape), len(shape)
-    if not histogram.cells.complete:
-        return Choice(Method.THRESHOLDED, "Of this release only the cells that reach its threshold are known.")
-    if d >= THRESHOLDED_DIMENSIONS:
-        return Choice(
-            Method.THRESHOLDED, "From four attributes on, few cells hold rows: those that stand out are clustered."
-        )
-    limits = (
-        (cells < 2, "a grid of a single cell leaves nothing to model"),
-        (min(shape) < 2, "an attribute with a single cell leaves nothing to model"),
-        (k > _MOST_CLUSTERS, f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"),
-        (
-            cells > _MOST_CELLS or cells * 2**d > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT,
-            f"{cells:,} cells in {d} dimensions with {k} clusters take more time than it has",
-        ),
-    )
-    for beyond, why in limits:
-        if beyond:
-            return Choice(Method.PROJECTED, f"Projected counts serve instead of the posterior: {why}.")
-    return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
-
-
 def place(histogram: NoisyHistogram, k: int, asked: Method, *, seed: int, checkpoint: Checkpoint = carry_on) -> Placed:
     """k centres by the method asked for, or by the one that serves instead; the same again for the same seed."""
     choice = choose(histogram, k, asked)
     if choice.method is not Method.POSTERIOR:
-        return _by_counts(histogram, k, choice, seed, checkpoint)
+        placed = _by_counts(histogram, k, choice, seed, checkpoint)
+        return placed if choice.rival is None else _better(histogram, placed, choice.rival, seed, checkpoint)
     placed = _by_posterior(histogram, k, choice, seed, checkpoint)
     if _signal(histogram, k) < _ENOUGH_TO_JUDGE:
         return placed
@@ -124,6 +82,27 @@ def place(histogram: NoisyHistogram, k: int, asked: Method, *, seed: int, checkp
     other = _by_counts(histogram, k, contradicted, seed, checkpoint)
     contradiction = _contradiction(histogram, placed.centres, other.centres)
     return other if contradiction > _CONTRADICTION else placed
+
+
+def _better(histogram: NoisyHistogram, placed: Placed, rival: Method, seed: int, checkpoint: Checkpoint) -> Placed:
+    """Of the centres placed and those of another method, the ones with the lower raw objective.
+
+    The raw objective is the sum of y_j D_j over all cells, D_j the squared distance of cell j to the nearest centre and
+    y_j its signed noisy count. For fixed centres it is an unbiased estimate of the WCSS of the gridded rows. Both sets
+    of centres were fitted to these counts; neither gains much by that, since both leave most of the noise out. The
+    rival is left out if fewer than k cells have weight under it: its centres would coincide.
+    """
+    k, choice = len(placed.centres), placed.choice
+    if np.count_nonzero(weights_of(histogram, rival, placed.counts)) < k:
+        return placed
+    other = _by_counts(histogram, k, Choice(rival, choice.reason), seed, checkpoint)
+    squares = nearest(placed.cells, np.stack([placed.centres, other.centres]))[1]
+    own, others = (squares * placed.counts).sum(axis=1)
+    best, left = (other, choice.method) if others < own else (placed, rival)
+    shape = ordered_shape(histogram.grid)
+    why = f"{beyond_limits(prod(shape), len(shape), k)}, and {left} ones have a higher raw objective"
+    reason = f"{best.choice.method.capitalize()} counts serve instead of the posterior: {why}."
+    return replace(best, choice=Choice(best.choice.method, reason))
 
 
 def _contradiction(histogram: NoisyHistogram, centres: Floats, others: Floats) -> float:
@@ -137,15 +116,21 @@ def _contradiction(histogram: NoisyHistogram, centres: Floats, others: Floats) -
     deviation of the noise of a cell. The others were fitted to these very counts, so they are ahead by about one even
     where they are worse. With little signal this says nothing; with much of it model and counts should agree.
     """
-    squares = nearest(histogram.grid.centres(), np.stack([centres, others]))[1]
+    cells, counts = cells_of(histogram)
+    squares = nearest(cells, np.stack([centres, others]))[1]
     ahead = squares[0] - squares[1]
-    noise = histogram.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
-    return float((histogram.counts * ahead).sum()) / noise if noise > 0.0 else 0.0
+    if isinstance(histogram.cells, AdaptiveCells):
+        noise = sqrt(max(0.0, histogram.cells.variance(ahead)))
+    else:
+        noise = histogram.law.standard_deviation * float(np.sqrt(np.square(ahead).sum()))
+    return float((counts * ahead).sum()) / noise if noise > 0.0 else 0.0
 
 
 def _signal(histogram: NoisyHistogram, k: int) -> float:
     """N epsilon / (K sqrt(s)): rows of an even cluster, in units of the scale of the noise of a cell with s draws."""
-    return expected_rows(histogram) * histogram.law.rate / k / sqrt(histogram.law.draws)
+    cells = histogram.cells
+    rows = leaf_rows(histogram, cells) if isinstance(cells, AdaptiveCells) else expected_rows(histogram)
+    return rows * histogram.law.rate / k / sqrt(histogram.law.draws)
 
 
 def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
@@ -163,7 +148,7 @@ def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, che
             cells[heavy], weights[heavy], clustering.centres[None], iterations=steps, checkpoint=checkpoint
         )
         centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
-        if choice.method is Method.THRESHOLDED and histogram.cells.offsets is None:
+        if choice.method is Method.THRESHOLDED and _are_on_a_grid(histogram):
             centres = within_cells(histogram, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
@@ -171,63 +156,9 @@ def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, che
     return Placed(choice, cells, counts, centres, weights, inertia)
 
 
-def block_numbers(histogram: NoisyHistogram, heavy: int) -> NDArray[np.int64] | None:
-    """The block that each cell lies in; None if `heavy`, the number of cells with weight, is small enough without.
-
-    Blocks have equally many cells along an axis, but for the last ones, and each axis has about equally many blocks; an
-    axis of fewer cells is not divided. A thresholded histogram has few cells and needs no blocks.
-    """
-    grid = histogram.grid
-    if heavy <= MOST_POINTS or not histogram.cells.complete:
-        return None
-    blocks = _blocks_per_axis(grid.shape)
-    cells = np.array([-(-m // b) for m, b in zip(grid.shape, blocks, strict=True)])  # of a block, along each axis
-    places = grid.places(np.arange(grid.cell_count)) // cells
-    numbers: NDArray[np.int64] = places @ np.cumprod([1, *blocks[:-1]])
-    return numbers
-
-
-def _blocks_per_axis(shape: tuple[int, ...]) -> list[int]:
-    """About MOST_POINTS blocks in all; what an axis of few cells does not need goes to the others."""
-    blocks, rest = list(shape), list(range(len(shape)))
-    while rest:
-        spent = prod(shape[x] for x in range(len(shape)) if x not in rest)
-        each = max(2, int((MOST_POINTS / spent) ** (1.0 / len(rest))))
-        long = [x for x in rest if shape[x] > each]
-        if long == rest:
-            for x in rest:
-                blocks[x] = each
-            break
-        rest = long
-    return blocks
-
-
-def block_means(cells: Floats, weights: Floats, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The weighted mean place and the weight of every block with positive weight."""
-    masses = np.bincount(blocks, weights=weights).astype(np.float64)
-    heavy = masses > 0.0
-    sums = [np.bincount(blocks, weights=weights * cells[:, x])[heavy] for x in range(cells.shape[1])]
-    return np.stack(sums, axis=1) / masses[heavy, None], masses[heavy]
-
-
-def weights_of(histogram: NoisyHistogram, method: Method, counts: Floats) -> Floats:
-    """The weights of k-means for a method that uses noisy counts alone: (cells,) or (draws, cells), as `counts` is."""
-    match method:
-        case Method.LLOYD:
-            return positive(np.maximum(counts, 0.0))
-        case Method.THRESHOLDED:
-            least = histogram.threshold or least_threshold(histogram.grid.cell_count, histogram.law)
-            kept = np.where(counts >= least, counts, 0.0)
-            none = ~kept.any(axis=-1)
-            if none.any():
-                kept[none] = positive(nonnegative(counts[none].astype(np.int64)))
-            return kept
-    return positive(nonnegative(counts.astype(np.int64)))
-
-
-def positive(weights: Floats) -> Floats:
-    """The weights, or equal ones where all are zero."""
-    return np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
+def _are_on_a_grid(histogram: NoisyHistogram) -> bool:
+    """Whether rows count at the centres of the cells of a grid, so that centres may move within cells."""
+    return not isinstance(histogram.cells, AdaptiveCells) and histogram.cells.offsets is None
 
 
 def restarts(points: Floats, weights: Floats, k: int) -> int:
@@ -248,16 +179,18 @@ def cells_of(histogram: NoisyHistogram) -> tuple[Floats, Floats]:
     """
     if not len(histogram.counts):
         return np.zeros((1, len(histogram.grid.ordered_axes))), np.zeros(1)
+    if isinstance(histogram.cells, AdaptiveCells):
+        return histogram.cells.centres(), histogram.cells.estimates
     return histogram.cells.mean_places(), histogram.counts.astype(np.float64)
 
 
 def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, checkpoint: Checkpoint) -> Placed:
     """Many starts on the cells, each at the mean place of its rows; the best few are finished on the fine grid."""
     rng = seeded(seed)
-    density = posterior(histogram, k, rng=rng, checkpoint=checkpoint)
+    density = _density(histogram, k, rng, checkpoint)
     fine, by_cell = density.fine.centres(), density.fine.by_cell
     shares = by_cell(density.weights[None])[0]
-    weights, places = shares.sum(axis=1), histogram.grid.centres()
+    weights, places = shares.sum(axis=1), histogram.cells.centres()
     for x, along in enumerate(fine.T):  # a cell that is certain to be empty keeps its centre
         sums = (shares * by_cell(along[None])[0]).sum(axis=1)
         np.divide(sums, weights, out=places[:, x], where=weights > 0.0)
@@ -269,6 +202,12 @@ def _by_posterior(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, 
     refined = lloyd(fine[heavy], density.weights[heavy], centres[order[:_REFINED]], checkpoint=checkpoint)
     best, inertia = _best(fine[heavy], density.weights[heavy], refined, checkpoint)
     return Placed(choice, *cells_of(histogram), best, weights, inertia, density.draws)
+
+
+def _density(histogram: NoisyHistogram, k: int, rng: np.random.Generator, checkpoint: Checkpoint) -> Posterior:
+    if isinstance(histogram.cells, AdaptiveCells):
+        return posterior_of(leaf_model(histogram, histogram.cells), k, rng=rng, checkpoint=checkpoint)
+    return posterior(histogram, k, rng=rng, checkpoint=checkpoint)
 
 
 def _best(points: Floats, weights: Floats, runs: Floats, checkpoint: Checkpoint) -> tuple[Floats, float]:

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
-from core.clustering.axis_cells import AxisCells, axes_of, cells_to_fill
 from core.clustering.kmeans import plus_plus
-from core.clustering.likelihood import CellLikelihood
-from core.clustering.mixture import BACKGROUND, MARGIN, Mixtures, Prior, expected_by_component
-from core.domain.grid import Grid
+from core.clustering.layout import Layout
+from core.clustering.likelihood import Likelihood
+from core.clustering.mixture import BACKGROUND, MARGIN, Mixtures, Prior
+from core.clustering.relocation import Relocation
 
 BETAS = np.array([1.0, 0.5, 0.2, 0.05])
 
@@ -59,64 +59,26 @@ class Proposal:
     log_uniform: Floats
 
 
-class RelocationDensity:
-    """Where a relocated centre may go: a cell in proportion to max(y, 0) + .02 N v, and uniform within it.
-
-    v is the cell's share of the volume.
-    """
-
-    def __init__(self, counts: Floats, axes: tuple[AxisCells, ...], size: float) -> None:
-        self._axes, to_fill = axes, cells_to_fill(axes)
-        self._shape = tuple(axis.cells for axis in axes)
-        self.weights = np.maximum(counts, 0.0) + 0.02 * size / to_fill
-        self.weights /= self.weights.sum()
-        self._cumulative = np.cumsum(self.weights)
-        self._log_density = np.log(self.weights)
-        if len(to_fill) > 1:  # weight / volume; equal volumes are a part of the constant
-            self._log_density += np.log(to_fill)
-
-    def draw(self, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Places (*shape, d), and the log density (*shape) there up to a constant."""
-        cells = np.searchsorted(self._cumulative, rng.random(shape) * self._cumulative[-1], side="right")
-        cells = np.minimum(cells, len(self.weights) - 1)
-        places = rng.random((*shape, len(self._axes)))
-        for x, (axis, indices) in enumerate(zip(self._axes, np.unravel_index(cells, self._shape), strict=True)):
-            places[..., x] = axis.within(indices, places[..., x])
-        return places, self._log_density[cells]
-
-    def log_at(self, places: Floats) -> Floats:
-        """The log density at (n, d) places, up to the same constant; none may lie on an upper face of the domain."""
-        flat = self._axes[0].cell_at(places[:, 0])
-        for x, axis in enumerate(self._axes[1:], start=1):
-            flat = flat * axis.cells + axis.cell_at(places[:, x])
-        densities: Floats = self._log_density[flat]
-        return densities
-
-
 class Tempering:
     """The chains, from their k-means++ starts on. `replicas` ladders of len(BETAS) chains each."""
 
     def __init__(
         self,
-        likelihood: CellLikelihood,
-        counts: Floats,
-        grid: Grid,
+        likelihood: Likelihood,
+        layout: Layout,
+        relocation: Relocation,
         *,
         size: float,
         k: int,
         replicas: int,
         rng: np.random.Generator,
     ) -> None:
-        self._likelihood, self._rng, self._cells = likelihood, rng, grid.centres()
-        axes = axes_of(grid)
+        self._likelihood, self._layout, self._relocation, self._rng = likelihood, layout, relocation, rng
         self._chains, self._k = replicas * len(BETAS), k
         self._rows = np.arange(self._chains)
-        self._edges = tuple(axis.edges for axis in axes)
-        self._to_fill = cells_to_fill(axes)
-        self._prior = Prior(size / likelihood.unit, k, len(axes))
-        self._relocation = RelocationDensity(counts, axes, size)
+        self._prior = Prior(size / likelihood.unit, k, layout.dimensions)
         self._state = self._start()
-        self._parts = expected_by_component(self._state.mu, self._state.s, self._state.a, self._edges)
+        self._parts = layout.expected(self._state.mu, self._state.s, self._state.a)
         self._expected = self._total()
         self._fit = likelihood.log_likelihood(self._expected)
         # Which chain is at which beta: (replicas, betas).
@@ -136,10 +98,10 @@ class Tempering:
 
     def _start(self) -> Mixtures:
         """Means from k-means++ on the relocation weights, deviations at their prior mean, equal amounts."""
-        d, k, prior = len(self._edges), self._k, self._prior
+        d, k, prior = self._layout.dimensions, self._k, self._prior
         room = 1.0 - MARGIN * np.exp(prior.log_s_mean)
         components = np.empty((self._chains, k, 2 * d + 1))
-        starts = plus_plus(self._cells, self._relocation.weights, k, restarts=self._chains, rng=self._rng)
+        starts = plus_plus(self._relocation.centres, self._relocation.weights, k, restarts=self._chains, rng=self._rng)
         components[..., :d] = np.clip(starts, -room, room)
         components[..., d:-1] = prior.log_s_mean
         components[..., -1] = log((1.0 - BACKGROUND) * prior.size / k)
@@ -147,8 +109,8 @@ class Tempering:
 
     def _total(self) -> Floats:
         """(chains, cells) expected counts, added up anew."""
-        total = np.empty((self._chains, len(self._cells)))
-        total[:] = self._state.a0[:, None] / self._to_fill
+        total = np.empty((self._chains, self._layout.cell_count))
+        total[:] = self._state.a0[:, None] / self._layout.to_fill
         for i in range(self._k):
             total += self._parts[:, i]
         return total
@@ -163,7 +125,7 @@ class Tempering:
 
     def _proposals(self) -> list[Proposal]:
         """The K proposals of a sweep, drawn together."""
-        rng, k, d = self._rng, self._k, len(self._edges)
+        rng, k, d = self._rng, self._k, self._layout.dimensions
         shape = (k, self._chains)
         component = rng.integers(k, size=shape)
         kinds = np.searchsorted(_KINDS[:-1], rng.random(shape), side="right")
@@ -181,7 +143,7 @@ class Tempering:
 
     def _move(self, proposal: Proposal, beta: Floats) -> None:
         """Accept or reject one proposal in each chain."""
-        d, components, whom = len(self._edges), self._state.components, proposal.component
+        d, components, whom = self._layout.dimensions, self._state.components, proposal.component
         old = components[self._rows, whom]
         new = old + proposal.steps
         new[proposal.relocated, :d] = proposal.places
@@ -190,7 +152,7 @@ class Tempering:
         change[proposal.relocated] += hastings
         s = np.exp(new[:, d:-1])
         possible = np.flatnonzero(self._prior.allowed(new[:, :d], s).all(axis=1))
-        part = expected_by_component(new[possible, :d], s[possible], np.exp(new[possible, -1]), self._edges)
+        part = self._layout.expected(new[possible, :d], s[possible], np.exp(new[possible, -1]))
         expected = self._expected[possible]
         expected -= self._parts[possible, whom[possible]]
         expected += part
@@ -208,7 +170,7 @@ class Tempering:
         old = self._state.log_a0
         new = old + _BACKGROUND_STEP * self._rng.standard_normal(self._chains)
         a, new_a = self._state.a0, np.exp(new)
-        expected = self._expected + (new_a - a)[:, None] / self._to_fill
+        expected = self._expected + (new_a - a)[:, None] / self._layout.to_fill
         np.maximum(expected, _LEAST_EXPECTED, out=expected)
         fit = self._likelihood.log_likelihood(expected)
         change = self._prior.log_background_ratio(a, new_a, old, new)

@@ -142,6 +142,10 @@ class Ordered(Attribute):
         """The edges of its cells as a table has them: float64, or datetime64 in days or microseconds."""
         return self.edges(axis)
 
+    @abstractmethod
+    def values_at(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Codes as edges, typed like those of `edge_values`. They may be fractions, and one beyond the last code."""
+
     def written(self, values: NDArray[Any]) -> Any:
         """Values from `edge_values` or `sample` as JSON has them: an array of numbers, or a list of texts."""
         return values
@@ -149,6 +153,10 @@ class Ordered(Attribute):
     @abstractmethod
     def reach(self, axis: Axis) -> float:
         """How far a value lies from the centre of its cell at most, in its own unit."""
+
+    @abstractmethod
+    def reaches(self, axis: Axis) -> Floats:
+        """The same for each cell of values. The largest is `reach`."""
 
     @abstractmethod
     def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:

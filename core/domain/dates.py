@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Floats
 from core.domain.attribute import Missing, missing_of, refused_end, require_fields
 from core.domain.axis import Axis
-from core.domain.whole import WholeValues, starts_of
+from core.domain.whole import WholeValues, nearest_code, starts_of
 from core.errors import InvalidDomain
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -106,14 +105,17 @@ class Date(WholeValues):
         """Other bounds."""
         return Date(self.name, _date(first), _date(last))
 
-    def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
-        """Each day of the cell is equally likely."""
-        return self.numbers_in(axis, places, uniform).astype("datetime64[D]")
+    def typed(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Days."""
+        return numbers.astype("datetime64[D]")
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first day of each cell, and the day after the last one."""
-        days = self.first + starts_of(axis)
-        return np.minimum(days, _LAST_DAY).astype("datetime64[D]")
+        return self.values_at(starts_of(axis))
+
+    def values_at(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Days."""
+        return np.minimum(self.first + nearest_code(codes), _LAST_DAY).astype("datetime64[D]")
 
     def written(self, values: NDArray[Any]) -> list[str]:
         """Dates YYYY-MM-DD."""
@@ -204,13 +206,17 @@ class Datetime(WholeValues):
         """Other bounds."""
         return Datetime(self.name, _moment(first, self.zone), _moment(last + 1, self.zone))
 
-    def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
-        """Each microsecond of the cell is equally likely."""
-        return self.numbers_in(axis, places, uniform).astype("datetime64[us]")
+    def typed(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Microseconds."""
+        return numbers.astype("datetime64[us]")
 
     def edge_values(self, axis: Axis) -> NDArray[Any]:
         """The first moment of each cell, and the upper bound; in UTC."""
-        return (self.first + starts_of(axis)).astype("datetime64[us]")
+        return self.values_at(starts_of(axis))
+
+    def values_at(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Moments in UTC."""
+        return (self.first + nearest_code(codes)).astype("datetime64[us]")
 
     def written(self, values: NDArray[Any]) -> list[str]:
         """RFC 3339 moments in the attribute's zone."""

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Floats
 from core.domain.attribute import Missing, missing_of, refused_end, require_fields
-from core.domain.axis import Axis
 from core.domain.number import NUMBER
 from core.domain.whole import WholeValues
 from core.errors import InvalidDomain
@@ -57,10 +55,6 @@ class Integer(WholeValues):
             is_whole = np.floor(column) == column
         is_whole &= np.isfinite(column)
         return None if is_whole.all() else ~is_whole
-
-    def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[np.int64]:
-        """Each whole number of the cell is equally likely."""
-        return self.numbers_in(axis, places, uniform)
 
     def ends(self, lower: float, upper: float) -> tuple[float, float]:
         """From half below the lower to half above the upper number."""

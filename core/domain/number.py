@@ -82,9 +82,19 @@ class Number(Ordered):
         """The edges of its cells; both bounds are exact."""
         return np.linspace(self.lower, self.upper, axis.value_cells + 1)
 
+    def values_at(self, codes: NDArray[Any]) -> Floats:
+        """The share of the way from bound to bound; both bounds are exact."""
+        shares = codes / _SCALE
+        values: Floats = np.where(shares >= 1.0, self.upper, self.lower + shares * self.width)
+        return values
+
     def reach(self, axis: Axis) -> float:
         """Half the width of a cell."""
         return self.width / axis.value_cells / 2
+
+    def reaches(self, axis: Axis) -> Floats:
+        """The same for every cell."""
+        return np.full(axis.value_cells, self.reach(axis))
 
     def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
         """The outermost edges."""
@@ -108,18 +118,19 @@ class Number(Ordered):
         codes = np.minimum(np.ceil((values - self.lower) / self.width * _SCALE), _LARGEST).astype(np.uint32)
         return finish(self, codes, is_missing, outside, clip=clip)
 
+    @classmethod
+    def part(cls, name: str, lower: float, upper: float) -> Number:
+        """A part of a number between other bounds, without missing values."""
+        part = object.__new__(cls)  # not checked: a cell of narrow bounds may be narrower than bounds may be
+        for field, value in (("name", name), ("lower", lower), ("upper", upper), ("missing", Missing.DROP)):
+            object.__setattr__(part, field, value)
+        return part
+
     def restricted(self, axis: Axis, places: NDArray[np.int64]) -> tuple[Number, UniformAxis]:
         """The numbers of neighbouring cells: an attribute with the outermost of their edges for bounds."""
         edges = self.edges(axis)
         first, last = int(places[0]), int(places[-1]) + 1
-        part = object.__new__(Number)  # not checked: a cell of narrow bounds may be narrower than bounds may be
-        for field, value in (
-            ("name", self.name),
-            ("lower", float(edges[first])),
-            ("upper", float(edges[last])),
-            ("missing", Missing.DROP),
-        ):
-            object.__setattr__(part, field, value)
+        part = Number.part(self.name, float(edges[first]), float(edges[last]))
         return part, UniformAxis(last - first)
 
     def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> Floats:

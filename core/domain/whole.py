@@ -57,6 +57,10 @@ class WholeValues(Ordered):
     def within(self, first: int, last: int) -> WholeValues:
         """The same attribute with other bounds, in steps, and no missing values."""
 
+    def typed(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Values in steps as `sample` returns them."""
+        return numbers
+
     @property
     def values(self) -> int:
         """V, how many values there are."""
@@ -91,10 +95,20 @@ class WholeValues(Ordered):
         edges: Floats = (self.first + starts_of(axis) + self.edge_offset) / self.steps_per_unit
         return edges
 
+    def values_at(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """The edge below the nearest value."""
+        edges: Floats = (self.first + nearest_code(codes) + self.edge_offset) / self.steps_per_unit
+        return edges
+
     def reach(self, axis: Axis) -> float:
         """From the first or the last value of the longest run to its centre: nothing for runs of a single value."""
-        half = float(np.diff(starts_of(axis)).max()) / 2
-        return max(half + self.edge_offset, half - 1 - self.edge_offset) / self.steps_per_unit
+        return float(self.reaches(axis).max())
+
+    def reaches(self, axis: Axis) -> Floats:
+        """By the length of each run."""
+        half = np.diff(starts_of(axis)) / 2.0
+        reaches: Floats = np.maximum(half + self.edge_offset, half - 1 - self.edge_offset) / self.steps_per_unit
+        return reaches
 
     def extent(self, axis: Axis, first: int, last: int) -> tuple[float, float]:
         """The first value of the first run and the last value of the last one."""
@@ -131,6 +145,10 @@ class WholeValues(Ordered):
         part = self.within(self.first + starts[0], self.first + starts[-1] - 1)
         return part, RunAxis(tuple(start - starts[0] for start in starts))
 
+    def sample(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[Any]:
+        """Each value of the cell is equally likely."""
+        return self.typed(self.numbers_in(axis, places, uniform))
+
     def numbers_in(self, axis: Axis, places: NDArray[np.int64], uniform: Floats) -> NDArray[np.int64]:
         """A value in each of these cells, in steps: each value of a cell is equally likely."""
         starts = starts_of(axis)
@@ -138,6 +156,11 @@ class WholeValues(Ordered):
         inside = np.minimum((uniform * lengths).astype(np.int64), lengths - 1)
         numbers: NDArray[np.int64] = self.first + starts[places] + inside
         return numbers
+
+
+def nearest_code(codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers; those that are whole already stay exactly as they are."""
+    return np.rint(codes).astype(np.int64) if codes.dtype.kind == "f" else codes.astype(np.int64)
 
 
 def starts_of(axis: Axis) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ class CountsKind(StrEnum):
     NONNEGATIVE = "nonnegative"
 
 
-def nonnegative(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def nonnegative(counts: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest non-negative counts with the same sum (nothing where that is not positive), along the last axis.
 
     Projection on a simplex: w = max(y - tau, 0) with tau such that the sum is kept, found by sorting once. Clipping

@@ -235,16 +235,19 @@ class Edges:
 class BoundedCounts:
     """For each box its noisy count, bounds on the same count without noise, and the noise's standard deviation.
 
-    Cut cells count by the share that lies inside.
+    Cut cells count by the share that lies inside. `size_weight` is the weight of a bought size in the count
+    (`core.queries.bought`); None where it has none in any.
     """
 
     count: Floats
     low: Floats
     high: Floats
     noise_sd: Floats
+    size_weight: Floats | None = None
 
     def parts(self, size: int) -> Iterator[BoundedCounts]:
         """Consecutive parts of so many boxes each."""
         for start in range(0, len(self.count), size):
             part = slice(start, start + size)
-            yield BoundedCounts(self.count[part], self.low[part], self.high[part], self.noise_sd[part])
+            weight = None if self.size_weight is None else self.size_weight[part]
+            yield BoundedCounts(self.count[part], self.low[part], self.high[part], self.noise_sd[part], weight)

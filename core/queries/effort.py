@@ -10,19 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from core.adaptive.cells import AdaptiveCells
 from core.clustering.axis_cells import ordered_shape
+from core.clustering.blocks import MOST_POINTS
 from core.clustering.kmeans import steps_allowed
-from core.clustering.methods import LLOYD_STARTS, MOST_POINTS, Method, choose
+from core.clustering.leaf_model import box_count
+from core.clustering.methods import LLOYD_STARTS, Method, choose
 from core.clustering.posterior import effort as sampler_effort
 from core.noisy_histogram import NoisyHistogram
+from core.queries.adaptive_marginal import MOST_OVERLAPS
 from core.queries.clusters import require_k
 
 _PASS = 5e-8  # a pass over the counts, for each cell
 _BOX, _BOX_AND_CELL = 1e-5, 2e-8  # a box; a listed cell along an axis for each box
 _DISTANCE = 4e-9  # a distance along an axis, and its comparison with the least so far
 _POINT_AND_CLUSTER, _KMEANS_MOST = 3e-6, 6.0  # k-means with its restarts and redraws, which end after bounded work
-_REDRAWN_CELL = 1e-6
+_REDRAWN_CELL, _REDRAWN_LEAF = 1e-6, 4e-6  # leaves with the sums over regions of leaves
 _SLICED, _SLICED_LISTED = 1e-9, 2e-8  # a cell of a grid, or a listed cell, that a slice is chosen from
+_SLICED_LEAF = 1e-7  # a leaf that is cut down to a slice
+_OVERLAP, _BINS_ACROSS = 1e-6, 64  # a leaf in a bin; so many bins across few leaves touch one of them on average
 _SAMPLED = 2e-6  # a cell of a component in a sweep of eight replicas, with what follows from the samples
 
 
@@ -39,13 +45,36 @@ def effort_of_cells(synopsis: NoisyHistogram, passes: int = 1) -> Effort:
     return Effort(_PASS * len(synopsis.counts) * passes, "Ask for fewer values at once.")
 
 
+def effort_of_listing(synopsis: NoisyHistogram) -> Effort:
+    """All cells written down. Those of an adaptive release have boxes and estimates, which takes several passes."""
+    return effort_of_cells(synopsis, 40 if isinstance(synopsis.cells, AdaptiveCells) else 1)
+
+
 def effort_of_moments(synopsis: NoisyHistogram) -> Effort:
     """Some passes for each attribute and each pair of attributes."""
     return effort_of_cells(synopsis, 4 + synopsis.grid.dimensions**2)
 
 
+def effort_of_quantiles(synopsis: NoisyHistogram, shares: int) -> Effort:
+    """A pass for each quantile; of an adaptive release, running sums in two orders before that."""
+    if isinstance(synopsis.cells, AdaptiveCells):
+        return effort_of_cells(synopsis, 50 + 3 * shares)
+    return effort_of_cells(synopsis, shares)
+
+
+def effort_of_marginal(synopsis: NoisyHistogram, bins: int | None) -> Effort:
+    """A pass; of an adaptive release, the pairs of a leaf and a bin that touch, which are more where bins are small."""
+    if not isinstance(synopsis.cells, AdaptiveCells):
+        return effort_of_cells(synopsis)
+    leaves = len(synopsis.counts)
+    overlaps = min(max(MOST_OVERLAPS, 2 * leaves), leaves * (1 + (bins or 0) / _BINS_ACROSS))
+    return Effort(_OVERLAP * overlaps, "Ask for fewer cells, or name fewer attributes.")
+
+
 def effort_of_slices(histogram: NoisyHistogram, slices: int) -> float:
     """Seconds that it takes to make so many slices: for each of them all counts are looked at."""
+    if isinstance(histogram.cells, AdaptiveCells):
+        return slices * len(histogram.counts) * _SLICED_LEAF
     return slices * len(histogram.counts) * (_SLICED if histogram.cells.complete else _SLICED_LISTED)
 
 
@@ -57,10 +86,12 @@ def effort_of_boxes(synopsis: NoisyHistogram, boxes: int) -> Effort:
 
 
 def effort_of_clusters(histogram: NoisyHistogram, *, k: int, asked: Method) -> Effort:
-    """Centres by the method that will serve, and what the noise leaves certain of them."""
+    """Centres by the method that will serve, or by two that are compared, and what the noise leaves certain of them."""
     require_k(histogram, k)
+    choice = choose(histogram, k, asked)
+    tried = [choice.method] if choice.rival is None else [choice.method, choice.rival]
     return Effort(
-        _clusters(histogram, k, choose(histogram, k, asked).method),
+        sum(_clusters(histogram, k, method) for method in tried),
         f"Ask for fewer clusters than {k} or another method.",
     )
 
@@ -77,6 +108,8 @@ def effort_of_scan(histogram: NoisyHistogram, *, ks: range) -> Effort:
 def _clusters(histogram: NoisyHistogram, k: int, method: Method) -> float:
     shape, counts = ordered_shape(histogram.grid), len(histogram.counts)
     points, axes = max(1, prod(shape) if histogram.cells.complete else counts), len(shape)
+    if isinstance(histogram.cells, AdaptiveCells):
+        points = box_count(histogram.cells) if method is Method.POSTERIOR else counts
     summing = _PASS * counts if points < counts else 0.0  # over categories, and without missing values
     if method is Method.POSTERIOR:
         replicas, sweeps = sampler_effort(points, k)
@@ -86,4 +119,5 @@ def _clusters(histogram: NoisyHistogram, k: int, method: Method) -> float:
     passes = 8
     if method is Method.LLOYD:
         passes += LLOYD_STARTS * (1 + steps_allowed(points, LLOYD_STARTS * k * axes))
-    return summing + bounded + _REDRAWN_CELL * points + passes * pass_over_all
+    redrawn = _REDRAWN_LEAF if isinstance(histogram.cells, AdaptiveCells) else _REDRAWN_CELL
+    return summing + bounded + redrawn * points + passes * pass_over_all

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
 
 from core.arrays import Floats
 from core.domain.attribute import Ordered
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval
+from core.intervals.ratios import Ends
 from core.noisy_histogram import NoisyHistogram
 
 
@@ -23,13 +27,27 @@ class Estimate:
 class AttributeMoments:
     """Mean and variance of an ordered attribute, over the rows that have a value of it.
 
-    The grid moves mean and standard deviation by `discretisation` at most.
+    The grid moves mean and standard deviation by `discretisation` at most. With cells of different widths the standard
+    deviation may move by more: `deviation_shift`. Where it moves by h at most, a variance of s^2 moves by h (2 s + h)
+    at most; `variance_shift` is that for the largest s of the variance's interval.
     """
 
     name: str
     mean: Estimate
     variance: Estimate
     discretisation: float
+    deviation_shift: float | None = None
+
+    @property
+    def sd_discretisation(self) -> float:
+        """How far the cells move the standard deviation at most."""
+        return self.discretisation if self.deviation_shift is None else self.deviation_shift
+
+    @property
+    def variance_shift(self) -> float:
+        """How far the grid moves the variance at most, wherever it lies in its interval."""
+        h = self.sd_discretisation
+        return h * (2.0 * sqrt(max(self.variance.interval.high, 0.0)) + h)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +70,31 @@ class Moments:
     size: Estimate
     attributes: tuple[AttributeMoments, ...]
     pairs: tuple[PairMoments, ...]
+
+
+def correlation(
+    covariance: float | None, ends: Ends, values: tuple[float | None, float | None], of: tuple[Ends, Ends], level: float
+) -> Estimate:
+    """From a covariance with its interval, two variances and their intervals (`core.queries.moments`).
+
+    No value where a variance cannot be told from zero.
+    """
+    (v, V), (w, W) = of  # noqa: N806 - as in the docstring of core.queries.moments
+    low, high = (
+        _divided(end, sqrt(V * W) if inwards else sqrt(v * w))
+        for end, inwards in zip(ends, (ends[0] > 0.0, ends[1] < 0.0), strict=True)
+    )
+    interval = Interval(level, low, high)
+    if covariance is None or min(v, w) <= 0.0 or not (values[0] and values[1]):
+        return Estimate(None, interval)
+    return Estimate(_divided(covariance, sqrt(values[0] * values[1])), interval)
+
+
+def _divided(covariance: float, deviations: float) -> float:
+    """A correlation, from -1 to 1."""
+    if abs(covariance) >= deviations:
+        return float(np.sign(covariance))
+    return covariance / deviations
 
 
 def ordered_attribute(synopsis: NoisyHistogram, x: int) -> Ordered:

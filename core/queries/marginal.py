@@ -9,6 +9,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.domain.attribute import Ordered
 from core.domain.domain import Domain
@@ -18,8 +19,9 @@ from core.intervals.levels import alpha_of, alpha_of_each
 from core.intervals.listed import ListedCells
 from core.intervals.radius import equal_radius
 from core.noisy_histogram import NoisyHistogram
+from core.queries.adaptive_marginal import adaptive_bins
 from core.queries.denoise import CountsKind, nonnegative
-from core.queries.tables import SummedArea, range_table
+from core.queries.tables import SummedArea, grid_table
 
 MAX_LISTED_MARGINAL = 1_000_000
 
@@ -86,8 +88,8 @@ class Marginal:
     """Counts over the cells of some attributes, the last one fastest; each sums `summed` cells of the synopsis.
 
     An interval for one cell is its count -+ `reach`; intervals that hold for all cells at once, -+ `reach_all`. Both
-    are for the raw counts, from the known noise at `level`. A thresholded synopsis has `bounds` in their place, which
-    differ from cell to cell.
+    are for the raw counts, from the known noise at `level`. Thresholded and adaptive releases have `bounds` in their
+    place, which differ from cell to cell.
 
     Neighbouring cells of an axis may be taken together (`grouping`). The last group of values, categories and missing
     values may be fewer cells, and their noise less than `noise_sd`.
@@ -138,8 +140,10 @@ def marginal(
     """The marginal histogram of some attributes, in the order asked for, with at most `cells` cells on each axis."""
     alpha_of(level)  # refused before any work
     domain = _selected(synopsis.domain, names)
+    if isinstance(synopsis.cells, AdaptiveCells):
+        return _adaptive_marginal(synopsis, synopsis.cells, domain, level, counts, cells)
     grouping = Grouping.of(synopsis.grid.select(_axes(synopsis, names)), cells)
-    match range_table(synopsis):
+    match grid_table(synopsis):
         case SummedArea():
             return _dense_marginal(synopsis, domain, grouping, level, counts)
         case ListedCells() as listed:
@@ -190,6 +194,30 @@ def _listed_marginal(listed: ListedCells, domain: Domain, grouping: Grouping, le
         reach_all=None,
         bounds=listed.bounds(weighed, alpha=alpha_of(level)),
         bounds_all=listed.bounds(weighed, alpha=alpha_of(level) / cells.size),
+    )
+
+
+def _adaptive_marginal(
+    synopsis: NoisyHistogram,
+    leaves: AdaptiveCells,
+    domain: Domain,
+    level: float,
+    counts: CountsKind,
+    cells: int | None,
+) -> Marginal:
+    """Counts of leaves in bins, whose noise differs from bin to bin."""
+    bins = adaptive_bins(synopsis, leaves, domain, alpha=alpha_of(level), most=cells)
+    return Marginal(
+        domain=domain,
+        grouping=Grouping.of(bins.grid, None),
+        counts=nonnegative(bins.counts) if counts is CountsKind.NONNEGATIVE else bins.counts,
+        summed=1,
+        level=level,
+        noise_sd=None,
+        reach=None,
+        reach_all=None,
+        bounds=bins.bounds,
+        bounds_all=bins.bounds_all,
     )
 
 

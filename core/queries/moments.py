@@ -1,7 +1,8 @@
 """Size, means, variances, covariances and correlations of the gridded rows, each a ratio of noisy sums.
 
 Rows count at the centre of their cell. What that adds is bounded apart: a mean moves by at most half the width of the
-widest cell, and so does a standard deviation, since the distance between a row and its cell's centre is at most that.
+widest cell, h, and so does a standard deviation, since the distance between a row and its cell's centre is at most that
+(Minkowski's inequality). A variance s^2 therefore moves by at most (s + h)^2 - s^2 = h (2 s + h).
 (Of whole numbers and dates, half of what lies between the first and the last value of a cell.) Only rows with a value
 of an attribute count for its moments, and rows with a value of both for a pair; the size counts all rows.
 
@@ -25,22 +26,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import sqrt
 from typing import assert_never
 
 import numpy as np
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.listed import ListedCells
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
 from core.noisy_histogram import NoisyHistogram
+from core.queries.adaptive_moments import adaptive_moments
 from core.queries.estimates import (
     AttributeMoments,
     Estimate,
     Moments,
     PairMoments,
     axis_centres,
+    correlation,
     half_cell,
     ordered_attribute,
 )
@@ -48,7 +51,7 @@ from core.queries.listed_moments import listed_moments
 from core.queries.marginal import raw_marginal
 from core.queries.size import noisy_size, size_interval
 from core.queries.slices import with_values
-from core.queries.tables import SummedArea, range_table
+from core.queries.tables import SummedArea, grid_table
 
 # Shares of alpha: of each mean that squares or products are taken about, of a variance or covariance by itself, and of
 # each of the three behind a correlation. 0.05 + 0.95 = 2 x 0.05 + 0.9 = 2 x 0.05 + 3 x 0.3 = 1.
@@ -69,7 +72,9 @@ class _Attribute:
 
 def moments(synopsis: NoisyHistogram, *, level: float) -> Moments:
     """The moments of every ordered attribute and pair of them. Each interval holds by itself at the level."""
-    match range_table(synopsis):
+    if isinstance(synopsis.cells, AdaptiveCells):
+        return adaptive_moments(synopsis, synopsis.cells, level)
+    match grid_table(synopsis):
         case SummedArea():
             return _dense_moments(synopsis, level)
         case ListedCells() as listed:
@@ -143,28 +148,9 @@ def _pair(synopsis: NoisyHistogram, pair: tuple[_Attribute, _Attribute], level: 
         each += [intervals(about(mu, nu)) for mu in first.means for nu in second.means]
     alone, together = (_union(at_alpha) for at_alpha in zip(*each, strict=True))
     covariance = Estimate(value, Interval(level, *alone))
-    return PairMoments(names=names, covariance=covariance, correlation=_correlation(pair, value, together, level))
-
-
-def _correlation(pair: tuple[_Attribute, _Attribute], covariance: float | None, ends: Ends, level: float) -> Estimate:
-    """From the three intervals at their shares of alpha. No value where a variance cannot be told from zero."""
-    (v, V), (w, W) = (attribute.variance for attribute in pair)  # noqa: N806 - as in the docstring of the module
-    low, high = (
-        _divided(end, sqrt(V * W) if inwards else sqrt(v * w))
-        for end, inwards in zip(ends, (ends[0] > 0.0, ends[1] < 0.0), strict=True)
-    )
-    interval = Interval(level, low, high)
-    values = [attribute.moments.variance.value for attribute in pair]
-    if covariance is None or min(v, w) <= 0.0 or not (values[0] and values[1]):
-        return Estimate(None, interval)
-    return Estimate(_divided(covariance, sqrt(values[0] * values[1])), interval)
-
-
-def _divided(covariance: float, deviations: float) -> float:
-    """A correlation, from -1 to 1."""
-    if abs(covariance) >= deviations:
-        return float(np.sign(covariance))
-    return covariance / deviations
+    values = first.moments.variance.value, second.moments.variance.value
+    related = correlation(value, together, values, (first.variance, second.variance), level)
+    return PairMoments(names=names, covariance=covariance, correlation=related)
 
 
 def _summed(synopsis: NoisyHistogram, *axes: int) -> int:

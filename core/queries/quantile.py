@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.domain.attribute import Ordered
 from core.errors import InvalidQuery
@@ -16,10 +18,11 @@ from core.intervals.listed import ListedCells
 from core.intervals.radius import radii
 from core.intervals.weighted_sums import STEPS, Rounding, Sums, by_steps
 from core.noisy_histogram import NoisyHistogram
+from core.queries.adaptive_quantiles import quantile_places
 from core.queries.boxes import no_such_attribute
 from core.queries.denoise import nonnegative
 from core.queries.slices import with_values
-from core.queries.tables import SummedArea, range_table
+from core.queries.tables import SummedArea, grid_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +38,44 @@ class Quantile:
     cell: tuple[float, float]
 
 
+def quantiles(synopsis: NoisyHistogram, name: str, qs: Sequence[float], *, level: float) -> list[Quantile]:
+    """Several quantiles of an attribute; of an adaptive release, at little more than the cost of one."""
+    x = _ordered_axis(synopsis, name)
+    if not all(0.0 <= q <= 1.0 for q in qs):
+        raise InvalidQuery("A quantile's q lies between 0 and 1.")
+    part = with_values(synopsis, (name,))
+    if not isinstance(part.cells, AdaptiveCells):
+        return [quantile(synopsis, name, q, level=level) for q in qs]
+    i = part.domain.ordered_axes.index(x)
+    places = quantile_places(part.domain.ordered[i], part.cells, i, qs, alpha=alpha_of(level))
+    return [
+        Quantile(q=q, value=place.value, interval=Interval(level, *place.interval), cell=place.cell)
+        for q, place in zip(qs, places, strict=True)
+    ]
+
+
 def quantile(synopsis: NoisyHistogram, name: str, q: float, *, level: float) -> Quantile:
     """The q-quantile of an attribute.
 
     The value is read off the non-negative counts, rows spread evenly within a cell. The interval: at an edge e let
     D(e) = (1 - q) (rows below) - q (rows above). Without noise D <= 0 at the lower edge of the quantile's cell and
     D >= 0 at its upper edge. A cell stays in the interval unless the noisy D says otherwise by more than the radius of
-    its noise; each of the two tests errs with alpha / 2 at most. So it covers the noise and the cell's width. Of whole
+    its noise; each of the two tests errs with alpha / 2 at most. So it covers the noise and the cell's width. The cell
+    of the value is kept in any case, which loses no coverage. Of whole
     numbers, dates and datetimes the value and the ends are values of the attribute: the least value with a share q of
     the rows at or below it.
     """
-    if name not in synopsis.domain.names:
-        raise InvalidQuery(no_such_attribute(synopsis.domain))
+    x = _ordered_axis(synopsis, name)
+    if isinstance(synopsis.cells, AdaptiveCells):
+        return quantiles(synopsis, name, [q], level=level)[0]
     if not 0.0 <= q <= 1.0:
         raise InvalidQuery("A quantile's q lies between 0 and 1.")
-    x = synopsis.domain.names.index(name)
-    attribute = synopsis.domain.attributes[x]
-    if not isinstance(attribute, Ordered):
-        raise InvalidQuery(f"{name} is a category: its values have no order, so it has no quantiles.")
     part = with_values(synopsis, (name,))
     attribute, axis = part.domain.ordered[part.domain.ordered_axes.index(x)], part.grid.axes[x]
     counts = part.cells.marginal((x,))
-    low, high = attribute.extent(axis, *_kept_cells(part, x, counts, q, alpha_of(level)))
     cell, share = _place(nonnegative(counts), q)
+    first, last = _kept_cells(part, x, counts, q, alpha_of(level))
+    low, high = attribute.extent(axis, min(first, cell), max(last, cell))
     return Quantile(
         q=q,
         value=attribute.value_within(axis, cell, share),
@@ -66,9 +84,19 @@ def quantile(synopsis: NoisyHistogram, name: str, q: float, *, level: float) -> 
     )
 
 
+def _ordered_axis(synopsis: NoisyHistogram, name: str) -> int:
+    """The place of an ordered attribute. InvalidQuery where there is none of that name."""
+    if name not in synopsis.domain.names:
+        raise InvalidQuery(no_such_attribute(synopsis.domain))
+    x = synopsis.domain.names.index(name)
+    if not isinstance(synopsis.domain.attributes[x], Ordered):
+        raise InvalidQuery(f"{name} is a category: its values have no order, so it has no quantiles.")
+    return x
+
+
 def _kept_cells(synopsis: NoisyHistogram, axis: int, counts: np.ndarray, q: float, alpha: float) -> tuple[int, int]:
     """The first and last cell that the noisy counts do not rule out."""
-    match range_table(synopsis):
+    match grid_table(synopsis):
         case SummedArea():
             least, greatest = _statistic(synopsis, counts, q, alpha)
         case ListedCells() as listed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.adaptive.sums import LayerSums
 from core.arrays import Floats
 from core.intervals.levels import alpha_of
 from core.queries.boxes import Asked, Box, resolve
@@ -24,7 +25,8 @@ class RangeCounts:
 
     `low` to `high` covers the number of rows in the box: noise and cut cells together (see `count_boxes`). The parts:
     `noise_low` to `noise_high` covers what `count` would be without noise, at the same level; `without_cut` is the
-    noisy count of the whole cells inside the box, `with_cut` that of all cells that hold a part of it.
+    noisy count of the whole cells inside the box, `with_cut` that of all cells that hold a part of it. `size_weight` is
+    the weight of a bought size in `count`, 0 where it has none: see `core.queries.bought`.
     """
 
     level: float
@@ -37,6 +39,12 @@ class RangeCounts:
     noise_sd: Floats
     without_cut: Floats
     with_cut: Floats
+    size_weight: Floats
+
+    @property
+    def inner_ends(self) -> tuple[Floats, Floats]:
+        """The inner ones of the ends of both intervals: a count between them lies in both."""
+        return np.maximum(self.low, self.noise_low), np.minimum(self.high, self.noise_high)
 
 
 def count_boxes(
@@ -67,7 +75,7 @@ def count_boxes(
     return RangeCounts(level=level, simultaneous=simultaneous, **dict(zip(_COLUMNS, columns, strict=True)))
 
 
-_COLUMNS = ("count", "low", "high", "noise_low", "noise_high", "noise_sd", "without_cut", "with_cut")
+_COLUMNS = ("count", "low", "high", "noise_low", "noise_high", "noise_sd", "without_cut", "with_cut", "size_weight")
 
 
 def _counted(table: RangeTable, asked: Asked, rows: Sequence[int], *, alpha: float, snap: bool) -> list[Floats]:
@@ -75,10 +83,13 @@ def _counted(table: RangeTable, asked: Asked, rows: Sequence[int], *, alpha: flo
     synopsis = table.synopsis
     grid = synopsis.grid
     edges = Edges.on(asked, rows, synopsis.domain, grid)
-    edges = edges.nearest(grid) if snap else edges
-    inner, outer = (edges, edges) if snap else (edges.inner(), edges.outer(grid))
-    # One call for all three: numpy's cost is mostly per call.
-    shown, inside, around = table.bounded(Edges.stacked(edges, inner, outer), alpha=alpha).parts(len(rows))
+    if isinstance(table, LayerSums):
+        shown, inside, around = table.bounded(table.nearest(edges) if snap else edges, alpha=alpha)
+    else:
+        edges = edges.nearest(grid) if snap else edges
+        inner, outer = (edges, edges) if snap else (edges.inner(), edges.outer(grid))
+        # One call for all three: numpy's cost is mostly per call.
+        shown, inside, around = table.bounded(Edges.stacked(edges, inner, outer), alpha=alpha).parts(len(rows))
     return [
         shown.count,
         np.minimum(inside.low, shown.count),
@@ -88,6 +99,7 @@ def _counted(table: RangeTable, asked: Asked, rows: Sequence[int], *, alpha: flo
         shown.noise_sd,
         inside.count,
         around.count,
+        np.zeros(len(rows)) if shown.size_weight is None else shown.size_weight,
     ]
 
 

@@ -7,6 +7,7 @@ mixture model alone, whose prior needs one beforehand, and only as long as the c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log, sqrt
 
 import numpy as np
@@ -16,7 +17,7 @@ from core.arrays import Floats
 from core.intervals.levels import Interval
 from core.intervals.radius import equal_radius
 from core.mechanisms.law import NoiseLaw
-from core.noisy_histogram import NoisyHistogram
+from core.noisy_histogram import NoisyHistogram, WholeSize
 
 _CONTRADICTION = 6.0
 _POINTS = 2**14  # of the law of a sum, on one side of zero
@@ -53,16 +54,26 @@ def noisy_size(synopsis: NoisyHistogram) -> NoisySize:
     `histogram_epsilon`, u. Both are unbiased and independent, so (n / v + s / u) / (1 / v + 1 / u) is the unbiased
     combination of least variance, 1 / (1 / v + 1 / u). (A bought size below 1 was raised to 1: see `size_interval`. M
     follows from n, so the weights depend on its noise a little; bench/coverage.py measures what that costs.)
+
+    Of a part of a release, the bought size less the noisy counts of all cells outside stands for n; the noise of these
+    is in v. A thresholded release has no count for each of them: there the sum of a part's listed cells serves.
     """
     summed, cells = float(synopsis.counts.sum()), synopsis.grid.cell_count
     by_cells = Part(synopsis.law, 1.0, cells)
-    size_law = synopsis.size_law
-    if size_law is None:
+    whole = _usable_size(synopsis)
+    if whole is None:
         return NoisySize(summed, (by_cells,))
-    u, v = cells * synopsis.law.variance, size_law.variance
+    outside = Part(synopsis.law.single, 1.0, whole.cells)
+    u, v = cells * synopsis.law.variance, whole.law.variance + whole.cells * outside.law.variance
     share = u / (u + v) if u + v > 0.0 else 0.0  # without any noise both are exact
-    parts = Part(size_law, share, 1), Part(synopsis.law, 1.0 - share, cells)
-    return NoisySize(share * synopsis.size + (1.0 - share) * summed, parts)
+    parts = [Part(whole.law, share, 1), Part(synopsis.law, 1.0 - share, cells)]
+    parts += [Part(outside.law, share, whole.cells)] if whole.cells else []
+    return NoisySize(share * (whole.size - whole.rows) + (1.0 - share) * summed, tuple(parts))
+
+
+def _usable_size(synopsis: NoisyHistogram) -> WholeSize | None:
+    """The bought size that the sum of the cells is combined with."""
+    return synopsis.whole_size if synopsis.cells.complete or synopsis.size_law is not None else None
 
 
 def size_interval(synopsis: NoisyHistogram, level: float, *, alpha: float) -> Interval:
@@ -76,10 +87,12 @@ def size_interval(synopsis: NoisyHistogram, level: float, *, alpha: float) -> In
     many = len(size.parts) > 1
     reach = sum_radius(size.parts, alpha) if many else equal_radius(only.law, only.times, alpha=alpha)
     low = size.rows - reach
-    raised = synopsis.size_law is not None and synopsis.size <= 1
+    whole = _usable_size(synopsis)
+    raised = whole is not None and whole.size <= 1
     return Interval(level, min(0.0, low) if raised else low, size.rows + reach)
 
 
+@lru_cache(maxsize=4096)
 def sum_radius(parts: tuple[Part, ...], alpha: float) -> float:
     """The least r, or 0.1 % more, with P(|X| > r) <= alpha, where X is the sum of the parts.
 

@@ -1,5 +1,8 @@
 """Slices: a part of a noisy histogram that is made of whole cells, so that every question can be asked of it.
 
+Of an adaptive release a slice has exactly the bounds that were asked for, and leaves may be cut
+(`core.queries.adaptive_slices`).
+
 The noise of a cell does not depend on which other cells are looked at. So the cells of a slice have the law of the
 whole release, and what holds for questions to a release holds for questions to a slice that was chosen beforehand.
 """
@@ -13,6 +16,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
 from core.cells import Cells, DenseCells
 from core.domain.attribute import Attribute, Missing, Ordered
 from core.domain.axis import Axis
@@ -22,6 +26,7 @@ from core.domain.grid import Grid
 from core.errors import InvalidQuery
 from core.mechanisms.law import NoiseLaw
 from core.noisy_histogram import NoisyHistogram, WholeSize
+from core.queries.adaptive_slices import LeafPart, leaf_part, leaves_with_values
 from core.queries.boxes import Box, Chosen, no_such_attribute
 from core.queries.edges import Edges
 
@@ -76,7 +81,13 @@ class Slice(NoisyHistogram):
 
 
 def part_of(histogram: NoisyHistogram, box: Box) -> Part:
-    """The whole cells nearest to a box. InvalidQuery where the box makes no sense."""
+    """The whole cells nearest to a box. InvalidQuery where the box makes no sense.
+
+    Of an adaptive release, the leaves that have a part in it; it then has no places on axes.
+    """
+    if isinstance(histogram.cells, AdaptiveCells):
+        part = leaf_part(histogram, histogram.cells, box)
+        return Part(part.domain, part.cells.grid, (), _texts(part))
     grid = histogram.grid
     edges = Edges.of((box,), histogram.domain, grid).nearest(grid)
     restricted = {restriction.attribute for restriction in box}
@@ -87,8 +98,11 @@ def part_of(histogram: NoisyHistogram, box: Box) -> Part:
 def slice_of(histogram: NoisyHistogram, box: Box) -> Slice:
     """The slice of the whole cells nearest to a box: each end of a range moves to the nearest edge of a cell.
 
-    A range within one cell becomes that cell. InvalidQuery where the box makes no sense.
+    A range within one cell becomes that cell. InvalidQuery where the box makes no sense. A slice of an adaptive release
+    has the box as it is.
     """
+    if isinstance(histogram.cells, AdaptiveCells):
+        return _slice_of_leaves(histogram, leaf_part(histogram, histogram.cells, box))
     return _slice(histogram, part_of(histogram, box))
 
 
@@ -105,6 +119,9 @@ def group(histogram: NoisyHistogram, name: str) -> list[tuple[str, Slice]]:
 
 def with_values(histogram: NoisyHistogram, names: Sequence[str]) -> NoisyHistogram:
     """The rows with a value of each of these attributes; the histogram itself where none of them can be missing."""
+    if isinstance(histogram.cells, AdaptiveCells):
+        part = leaves_with_values(histogram, histogram.cells, names)
+        return histogram if part is None else _slice_of_leaves(histogram, part)
     places: list[Places] = [None] * histogram.grid.dimensions
     for x, (attribute, axis) in enumerate(zip(histogram.domain.attributes, histogram.grid.axes, strict=True)):
         if attribute.name in names and axis.keeps_missing:
@@ -118,7 +135,8 @@ def numeric_part(histogram: NoisyHistogram) -> NoisyHistogram:
     """The rows that have a value of every ordered attribute, over these attributes alone: what distances need.
 
     Cells are summed over categories, so that the noise of each is the sum of as many draws. Listed cells stay as they
-    are: what was left out below a threshold has no sum. InvalidQuery where no attribute is ordered.
+    are: what was left out below a threshold has no sum. Leaves of an adaptive release stay as they are, too: those of
+    different categories overlap. InvalidQuery where no attribute is ordered.
     """
     domain = histogram.domain
     if not domain.ordered:
@@ -148,7 +166,7 @@ def _slice(histogram: NoisyHistogram, part: Part) -> Slice:
         whole = whole.less(
             rows=float(histogram.counts.sum() - cells.counts.sum()),
             listed=len(histogram.counts) - len(cells.counts),
-            cells=histogram.grid.cell_count - part.grid.cell_count,
+            cells=(histogram.grid.cell_count - part.grid.cell_count) * histogram.law.draws,
         )
     before = histogram.where if isinstance(histogram, Slice) else {}
     return Slice(
@@ -160,6 +178,25 @@ def _slice(histogram: NoisyHistogram, part: Part) -> Slice:
         whole=whole,
         where=before | part.where,
     )
+
+
+def _slice_of_leaves(histogram: NoisyHistogram, part: LeafPart) -> Slice:
+    """No whole size: it is of use to thresholded releases only."""
+    before = histogram.where if isinstance(histogram, Slice) else {}
+    return Slice(
+        domain=part.domain,
+        cells=part.cells,
+        noise_law=histogram.law,
+        clusters=histogram.clusters,
+        size=max(1, round(float(part.cells.estimates.sum()))),
+        whole=None,
+        where=before | _texts(part),
+    )
+
+
+def _texts(part: LeafPart) -> dict[str, str]:
+    """The texts that ask for a part again."""
+    return {each.name: _written(each) for each in part.domain.attributes if each.name in part.restricted}
 
 
 def _part(histogram: NoisyHistogram, places: tuple[Places, ...]) -> Part:

@@ -11,12 +11,15 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.sums import LayerSums
 from core.arrays import Floats
 from core.cells import DenseCells
 from core.errors import InvalidQuery
 from core.intervals.listed import ListedCells
 from core.intervals.radius import equal_radii, radii
 from core.noisy_histogram import NoisyHistogram
+from core.queries.bought import BoughtSize
 from core.queries.edges import BoundedCounts, Edges
 
 _AT_ONCE = 2**21
@@ -46,11 +49,36 @@ class SummedArea:
         return cumulative
 
     def bounded(self, edges: Edges, *, alpha: float) -> BoundedCounts:
-        """The noisy count of each box, with bounds that both hold but for probability alpha at most."""
+        """The noisy count of each box, with bounds that both hold but for probability alpha at most.
+
+        Where a size was bought, it is combined with the counts of boxes that gain by it: see `core.queries.bought`.
+        """
         law, sums = self.synopsis.law, edges.sums()
         count, reach = self.sums(edges), radii(law, sums, alpha=alpha)
         noise_sd = law.standard_deviation * np.sqrt(sums.squares)
-        return BoundedCounts(count=count, low=count - reach, high=count + reach, noise_sd=noise_sd)
+        plain = BoundedCounts(count=count, low=count - reach, high=count + reach, noise_sd=noise_sd)
+        return plain if self._bought is None else self._combined(plain, edges, self._bought, alpha)
+
+    @cached_property
+    def _bought(self) -> BoughtSize | None:
+        return BoughtSize.of(self.synopsis)
+
+    @staticmethod
+    def _combined(plain: BoundedCounts, edges: Edges, bought: BoughtSize, alpha: float) -> BoundedCounts:
+        weights, rows = bought.weights(edges)
+        if not len(rows):
+            return plain
+        chosen = weights.part(rows)
+        size_weight = np.zeros(len(edges))
+        size_weight[rows] = chosen.size
+        count, low, high, noise_sd = (each.copy() for each in (plain.count, plain.low, plain.high, plain.noise_sd))
+        reach = bought.radii(chosen, alpha)
+        count[rows] += chosen.size * bought.surplus
+        low[rows], high[rows] = count[rows] - reach, count[rows] + reach
+        if bought.raised:
+            low[rows] = np.minimum(low[rows], 0.0)
+        noise_sd[rows] = bought.noise_sd(chosen)
+        return BoundedCounts(count=count, low=low, high=high, noise_sd=noise_sd, size_weight=size_weight)
 
     def region_bounds(self, sizes: Floats, cells: NDArray[np.int64], *, alpha: float) -> tuple[Floats, Floats]:
         """(low, high) for the rows in disjoint regions, from each one's noisy size and number of cells."""
@@ -115,9 +143,17 @@ def _by_cells(counts: NDArray[np.int64], edges: Edges) -> Floats:
     return sums
 
 
-RangeTable = SummedArea | ListedCells
+GridTable = SummedArea | ListedCells
+RangeTable = GridTable | LayerSums
 
 
 def range_table(synopsis: NoisyHistogram) -> RangeTable:
-    """What range counts are read from: every cell, or those that a threshold left."""
+    """What range counts are read from: every cell, those above a threshold, or the layers of an adaptive release."""
+    if isinstance(synopsis.cells, AdaptiveCells):
+        return LayerSums(synopsis)
+    return grid_table(synopsis)
+
+
+def grid_table(synopsis: NoisyHistogram) -> GridTable:
+    """The same for releases of a grid."""
     return SummedArea(synopsis) if synopsis.cells.complete else ListedCells(synopsis)

@@ -6,6 +6,7 @@ in `.raw`; those that are tables have `to_pandas()`. Epsilons are decimal string
 This package imports the standard library and `rugnik.errors`, and nothing else.
 """
 
+from rugnik.wire.alternatives import Alternative, CountPrediction, Prediction, Recommendation
 from rugnik.wire.assign import AssignBody, Assignment
 from rugnik.wire.base import Body, Reply
 from rugnik.wire.cells import Axis, Reach
@@ -38,6 +39,7 @@ from rugnik.wire.datasets import (
 from rugnik.wire.groups import Group, Grouped
 from rugnik.wire.health import Health
 from rugnik.wire.keys import Key, KeyBody, KeyList, NewKey
+from rugnik.wire.layers import LayerCells, Layers
 from rugnik.wire.ledger import Head, LedgerEntry, LedgerPage, Verification, VerificationStep
 from rugnik.wire.marginal import Bounds, Marginal, Sides
 from rugnik.wire.moments import AttributeMoments, Moments, PairMoments, Shift
@@ -61,6 +63,7 @@ from rugnik.wire.scan import Scan, ScanLine
 from rugnik.wire.synopsis import Offsets, Synopsis
 
 __all__ = [
+    "Alternative",
     "Answer",
     "AssignBody",
     "Assignment",
@@ -78,6 +81,7 @@ __all__ = [
     "Clusters",
     "Count",
     "CountNoise",
+    "CountPrediction",
     "Counts",
     "CountsBody",
     "Dataset",
@@ -98,6 +102,8 @@ __all__ = [
     "Key",
     "KeyBody",
     "KeyList",
+    "LayerCells",
+    "Layers",
     "LedgerEntry",
     "LedgerPage",
     "ManyEnds",
@@ -114,10 +120,12 @@ __all__ = [
     "Plan",
     "PlanBody",
     "Predicted",
+    "Prediction",
     "Published",
     "Quantile",
     "Quantiles",
     "Reach",
+    "Recommendation",
     "Release",
     "ReleasePlan",
     "ReleaseSummary",

@@ -74,7 +74,10 @@ def json_fields(value: Any) -> dict[str, Any]:
     wire_type: Any = type(value)
     for name, (_, default) in _members(wire_type).items():
         held = getattr(value, name)
-        is_shown = held is not None if isinstance(value, Body) else default is MISSING or held != default
+        if isinstance(value, Body) or default is None:  # fields that may hold an array, which compares by element, too
+            is_shown = held is not None
+        else:
+            is_shown = default is MISSING or held != default
         if is_shown:
             shown[name] = held
     return shown

@@ -19,13 +19,15 @@ class ClusterUncertainty(Reply):
     as far beyond the centre. A centre at an end of its interval is at a bound of the domain, or has no noise.
 
     Those of `region` hold for all coordinates together. `noise_probability`, that next to no rows are there, is null
-    for methods without a model of the counts.
+    for methods without a model of the counts. `discretisation` has, for each attribute, how far the grid can move the
+    mean of the rows in the centre's cells: of a date in days, of a datetime in seconds.
     """
 
     center: tuple[ValueInterval, ...]
     region: tuple[ValueInterval, ...]
     size: Interval
     noise_probability: float | None
+    discretisation: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +66,12 @@ class Clusters(Answer):
     method_reason: str
     warnings: tuple[str, ...]
 
+    def shift(self, cluster: int) -> tuple[float, ...]:
+        """How far the grid can move the centre of a cluster, for each attribute."""
+        return self.uncertainty[cluster].discretisation or self.discretisation.center
+
     def to_pandas(self) -> Any:
-        """One row per cluster: its size and centre, each with the ends of its interval."""
+        """One row per cluster: its size and centre, each with the ends of its interval, and what the grid can add."""
         certain = self.uncertainty
         columns: dict[str, list[Any]] = {
             "size": list(self.sizes),
@@ -76,6 +82,7 @@ class Clusters(Answer):
             columns[name] = [center[x] for center in self.centers]
             columns[f"{name}_low"] = [cluster.center[x].low for cluster in certain]
             columns[f"{name}_high"] = [cluster.center[x].high for cluster in certain]
+            columns[f"{name}_grid"] = [self.shift(i)[x] for i in range(len(certain))]
         if any(cluster.noise_probability is not None for cluster in certain):
             columns["noise_probability"] = [cluster.noise_probability for cluster in certain]
         return frame(columns, kinds_of(columns))

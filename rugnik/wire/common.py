@@ -28,6 +28,10 @@ class Answer(Reply):
         Mapping[str, str] | None,
         Doc("The part of the rows that was asked about, as it was answered: whole cells, by attribute."),
     ] = None
+    notes: Annotated[
+        tuple[str, ...],
+        Doc("Reasons in words, where a value lies at an end of its own interval; left out where none does."),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +89,27 @@ class ValueEnds(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid(Reply):
-    """A product of axes, one for each attribute."""
+    """A product of axes, one for each attribute. Of the adaptive rule it is the base, whose cells are cut further."""
 
     cells_per_axis: Annotated[int | None, Doc("The cells of every axis, where they have equally many; else null.")]
     dimensions: Annotated[int, Doc("The number of axes.")]
     cells: Annotated[int, Doc("The number of all cells.")]
     shape: Annotated[tuple[int, ...], Doc("The number of cells on each axis, in the order of the attributes.")]
+    layered: Annotated[bool, Doc("Whether its cells are cut further, as their noisy counts say (rule adaptive).")] = (
+        False
+    )
+    leaves: Annotated[int | None, Doc("The number of the finest cells of a layered release, once published.")] = None
 
     @property
     def sentence(self) -> str:
         """The cells of its axes, in words."""
+        if self.layered:
+            base = f"a base of {' x '.join(map(str, self.shape))} cells"
+            return (
+                f"{base}, cut as noisy counts say"
+                if self.leaves is None
+                else f"{base}, cut into {self.leaves:,} leaves"
+            )
         if self.cells_per_axis is not None:
-            return f"{self.cells_per_axis} cells on each of {self.dimensions} axes"
+            return f"{self.cells_per_axis} cells" + (f" on each of {self.dimensions} axes" if self.dimensions > 1 else "")
         return f"{' x '.join(map(str, self.shape))} cells"

@@ -23,6 +23,9 @@ class Count(Answer):
     Its parts: `noise` at the same level, and `discretisation`, the noisy count without, and with, all of the cells that
     the box cuts. An upper end of a number on an edge between two cells counts as a cut of the cell above it, which
     holds the rows equal to that end. `snapped`, only with snap=true, has the ends that each range was moved to.
+
+    Where the size of the release was bought and makes the count more precise, `size_weight` is its weight w: the count
+    is the sum of the box's cells and w times what the bought size exceeds the sum of all cells by.
     """
 
     path: ClassVar[str] = "count"
@@ -32,11 +35,13 @@ class Count(Answer):
     noise: CountNoise
     discretisation: Ends
     snapped: Mapping[str, ValueEnds] | None = None
+    size_weight: float | None = None
 
     def __repr__(self) -> str:
         whole = f"{_span(self.interval)} rows at level {self.interval.level:g}, about {round(self.count):,}"
         cut, noise = _span(self.discretisation), _span(self.noise)
-        return f"Count({whole}; noise alone: {noise}; without and with cut cells: {cut})"
+        box = "".join(f"; {name} from {ends.low} to {ends.high}" for name, ends in (self.snapped or {}).items())
+        return f"Count({whole}; noise alone: {noise}; without and with cut cells: {cut}{box})"
 
 
 def _span(ends: Ends | Interval) -> str:

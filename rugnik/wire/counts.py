@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from rugnik.wire.base import Body, Reply, frame
-from rugnik.wire.common import Answer
+from rugnik.wire.common import Answer, ValueEnds
 from rugnik.wire.limits import MAX_BOXES, Doc, Level, Limits
 from rugnik.wire.where import PART, Where
 
@@ -21,6 +22,9 @@ class CountsBody(Body):
     ] = None
     level: Level = 0.95
     simultaneous: bool = False
+    snap: Annotated[
+        bool | None, Doc("Move both ends of each range to the nearest cell edge, so that no cell is cut.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,11 @@ class ManyNoises(ManyEnds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts(Answer):
-    """Range counts, one entry per box in each list. low to high covers noise and cut cells together."""
+    """Range counts, one entry per box in each list. low to high covers noise and cut cells together.
+
+    `snapped`, only with snap=true, has the ends that the ranges of each box were moved to. `size_weights` has the
+    weight of a bought size in each count, as for `count`; it is left out where all are 0.
+    """
 
     path: ClassVar[str] = "counts"
 
@@ -49,9 +57,21 @@ class Counts(Answer):
     high: tuple[float, ...]
     noise: ManyNoises
     discretisation: ManyEnds
+    snapped: tuple[Mapping[str, ValueEnds], ...] | None = None
+    size_weights: tuple[float, ...] | None = None
 
     def to_pandas(self) -> Any:
         """One row per box, in the order asked: the interval of the whole error first, then its parts."""
         parts = {"noise_low": self.noise.low, "noise_high": self.noise.high, "noise_sd": self.noise.sd}
         cut = {"without_cut_cells": self.discretisation.low, "with_cut_cells": self.discretisation.high}
-        return frame({"count": self.counts, "low": self.low, "high": self.high} | parts | cut)
+        return frame({"count": self.counts, "low": self.low, "high": self.high} | parts | cut | self._moved())
+
+    def _moved(self) -> dict[str, list[Any]]:
+        """The ends of the boxes that were answered, two columns for each attribute with a range."""
+        boxes = self.snapped or ()
+        names = dict.fromkeys(name for box in boxes for name in box)
+        return {
+            f"{name}_{side}": [getattr(box[name], side) if name in box else None for box in boxes]
+            for name in names
+            for side in ("low", "high")
+        }

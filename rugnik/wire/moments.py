@@ -12,10 +12,14 @@ from rugnik.wire.common import Answer, Estimate, ValueEstimate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shift(Reply):
-    """How far the grid can move a mean and a standard deviation: of a date in days, of a datetime in seconds."""
+    """How far the grid can move a mean and a standard deviation: of a date in days, of a datetime in seconds.
+
+    `variance`, in the square of that unit, is how far it can move the variance, wherever that lies in its interval.
+    """
 
     mean: float
     sd: float
+    variance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +67,20 @@ class Moments(Answer):
             yield "covariance", ", ".join(pair.attributes), pair.covariance
             yield "correlation", ", ".join(pair.attributes), pair.correlation
 
+    def shifts(self) -> Iterator[float | None]:
+        """For each of `estimates`, how far the grid can move it; None where there is no such bound.
+
+        No grid moves the size. Covariances and correlations have no bound.
+        """
+        yield 0.0
+        for attribute in self.attributes:
+            yield attribute.discretisation.mean
+            yield attribute.discretisation.variance
+        for _ in self.pairs:
+            yield from (None, None)
+
     def to_pandas(self) -> Any:
-        """One row per moment."""
+        """One row per moment; `grid` is how far the grid can move it, beside the interval for the noise."""
         listed = list(self.estimates())
         return frame(
             {
@@ -73,5 +89,6 @@ class Moments(Answer):
                 "value": [estimate.value for _, _, estimate in listed],
                 "low": [estimate.interval.low for _, _, estimate in listed],
                 "high": [estimate.interval.high for _, _, estimate in listed],
+                "grid": list(self.shifts()),
             }
         )

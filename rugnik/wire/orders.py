@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from rugnik.wire.alternatives import Alternative, Recommendation
 from rugnik.wire.base import Body, Reply
 from rugnik.wire.common import Grid
 from rugnik.wire.limits import MAX_DIMENSIONS, Doc, EpsilonText, Limits, Whole, one_of
 
+Note = Annotated[
+    str | None,
+    Doc("Of the adaptive rule: whether its cells are cut, or the grid of the paper serves instead, and why."),
+]
 Threshold = Annotated[int | None, Doc("Only cells whose noisy count reaches it are released; null: every cell.")]
 
 
@@ -42,9 +47,9 @@ class TermsBody(Body):
     attributes: Annotated[list[str], Limits(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
     clusters: Whole
     size: DeclaredBody | EstimateBody = EstimateBody()
-    rule: Annotated[str, one_of("rugnik", "eugkm"), Doc("How the number of cells follows from the public numbers.")] = (
-        "rugnik"
-    )
+    rule: Annotated[
+        str, one_of("rugnik", "eugkm", "adaptive"), Doc("How the number of cells follows from the public numbers.")
+    ] = "rugnik"
     out_of_range: Annotated[
         str, one_of("clip", "drop"), Doc("What becomes of a row with a value outside the public bounds.")
     ] = "clip"
@@ -63,6 +68,10 @@ class PlanBody(TermsBody):
 
     epsilon: EpsilonText | None = None
     target: TargetBody | None = None
+    purpose: Annotated[
+        Annotated[str, one_of("clusters", "counts")] | None,
+        Doc("What the release is mainly for; clusters if it is not said. Only the recommendation depends on it."),
+    ] = None
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.target is None):
@@ -76,7 +85,7 @@ class Noise(Reply):
     mechanism: str
     epsilon_histogram: str
     epsilon_size: str
-    cell_sd: float
+    cell_sd: Annotated[float, Doc("Of a count; of a layered release, of a leaf below a base cell that was cut.")]
     size_sd: float | None
     epsilon_offsets: Annotated[
         str | None, Doc("What the sums of offsets are bought with; left out where there are none.")
@@ -144,3 +153,10 @@ class Plan(Reply):
     people: Annotated[
         tuple[PersonCost, ...], Doc("What counting more or fewer rows of each person costs; left out for records.")
     ] = ()
+    alternatives: Annotated[
+        tuple[Alternative, ...], Doc("The rules for the grid side by side; left out where there is no prediction.")
+    ] = ()
+    recommendation: Annotated[
+        Recommendation | None, Doc("The rule for the purpose; left out where there is no prediction.")
+    ] = None
+    note: Note = None

@@ -28,11 +28,13 @@ class Quantiles(Answer):
     quantiles: tuple[Quantile, ...]
 
     def to_pandas(self) -> Any:
-        """One row per quantile."""
+        """One row per quantile; low to high covers noise and grid, and the cell is what the grid alone leaves open."""
         columns = {
             "q": [quantile.q for quantile in self.quantiles],
             "value": [quantile.value for quantile in self.quantiles],
             "low": [quantile.interval.low for quantile in self.quantiles],
             "high": [quantile.interval.high for quantile in self.quantiles],
+            "cell_low": [quantile.discretisation.low for quantile in self.quantiles],
+            "cell_high": [quantile.discretisation.high for quantile in self.quantiles],
         }
         return frame(columns, kinds_of(columns))

@@ -10,7 +10,7 @@ from rugnik.wire.base import Reply
 from rugnik.wire.common import Grid
 from rugnik.wire.datasets import State, SynopsisReference
 from rugnik.wire.limits import Doc
-from rugnik.wire.orders import Noise, Threshold
+from rugnik.wire.orders import Noise, Note, Threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,7 @@ class ReleasePlan(Reply):
     threshold: Threshold
     noise: Noise
     size: Annotated[int | None, Doc("The size that the grid was planned for: declared, or noisy once published.")]
+    note: Note = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

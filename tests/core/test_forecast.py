@@ -12,7 +12,7 @@ from core.errors import InvalidOrder, TooManyCells
 from core.forecast import epsilon_for_count_error, forecast, size_warning
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.discrete_laplace_sampler import draw_noise
-from core.plan import DeclaredSize, EstimatedSize, Order
+from core.plan import DeclaredSize, EstimatedSize, Order, Rule
 from core.randomness import NoiseSource
 from tests.core.rows import numbers
 
@@ -72,3 +72,22 @@ def test_warnings_say_what_to_expect() -> None:
     assert not tiny.inside_theorem
     assert size_warning(ORDER)
     assert size_warning(replace(ORDER, size=EstimatedSize())) is None
+
+
+def test_a_layered_plan_is_forecast_by_its_layers() -> None:
+    """Not by the few cells of its base: memory, deviation and errors are those of the leaves; a target is met."""
+    order = replace(ORDER, rule=Rule.ADAPTIVE)
+    layered = forecast(order, max_cells=10**6)
+    assert layered is not None
+    assert layered.plan.is_layered
+    assert layered.memory_bytes > 16 * layered.plan.grid.cell_count
+    assert layered.expected_deviation is not None
+    assert layered.plan.expected_deviation is not None
+    assert layered.expected_deviation < layered.plan.expected_deviation
+    assert any("base" in warning for warning in layered.warnings)
+    assert not any("coarser" in warning for warning in layered.warnings)
+    epsilon = epsilon_for_count_error(order, count_error=60, max_cells=10**6)
+    met = forecast(replace(order, epsilon=epsilon), max_cells=10**6)
+    assert met is not None
+    assert met.count_error is not None
+    assert met.count_error <= 60

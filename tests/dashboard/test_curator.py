@@ -113,6 +113,20 @@ def test_figures_of_an_earlier_plan_do_not_stay_beside_a_fault(window: Window, c
     expect(page.locator("#order")).to_have_text("Order for epsilon 0.2")
 
 
+def test_a_plan_shows_the_rules_side_by_side_and_recommends_one_for_the_purpose(window: Window, city: City) -> None:
+    """A table with a line for each rule and picture, and the reason in words; the purpose is not ordered."""
+    page = window(city.url, city.keys["curator"]).go("/datasets/pilot/release")
+    page.get_by_label("A rough guess").fill("1000000")
+    rules = page.locator("#plan-rules")
+    expect(rules.locator("tbody tr")).to_have_count(6)
+    expect(rules).to_contain_text("For clusters: ")
+    page.get_by_label("Mainly for").select_option("counts")
+    expect(rules).to_contain_text("For counts: adaptive.")
+    expect(rules.locator("strong")).to_contain_text("with adaptive, against")
+    expect(rules).to_contain_text("one sixteenth")
+    expect(page.locator("#whole-help")).to_be_visible()
+
+
 def test_a_file_that_does_not_fit_is_told_in_words_and_may_be_sent_again(
     sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
 ) -> None:

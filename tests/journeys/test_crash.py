@@ -42,20 +42,24 @@ def uploaded_until_death(mortal: Server, headers: dict[str, str], **order: objec
     return path
 
 
-@pytest.mark.parametrize("step", STEPS)
+LAYERED = {"rule": "adaptive", "size": {"declared": 1000}}  # its rows wait in a buffer while noise is drawn
+
+
+@pytest.mark.parametrize(("step", "terms"), [*((step, {}) for step in STEPS), ("once the noise is drawn", LAYERED)])
 def test_an_upload_that_dies_draws_at_most_once_for_its_charge(
-    settings: Settings, serve: Callable[..., Server], step: str
+    settings: Settings, serve: Callable[..., Server], step: str, terms: dict[str, object]
 ) -> None:
     """Before the draw is on record the order is open, and the next PUT publishes at no charge. After it the release is
     published or burnt: no void, no second draw, and its epsilon is spent."""
     headers = {"Authorization": f"Bearer {curator_key(settings)}"}
-    path = uploaded_until_death(serve(settings, module=["tests.support.processes.mortal", step]), headers)
+    path = uploaded_until_death(serve(settings, module=["tests.support.processes.mortal", step]), headers, **terms)
     number = STEPS.index(step)
     state = "published" if number >= PUBLISHED else "burnt" if number >= DRAWN else "ordered"
 
     with httpx.Client(base_url=serve(settings).url, headers=headers) as client:
         standing = client.get(path).json()
         assert standing["state"] == state
+        assert ("layered" in (standing["plan"]["grid"] or {})) == bool(terms)
         again = client.put(f"{path}/records", content=ROWS, headers=CSV)
         assert again.status_code == (200 if state == "ordered" else 409)
         if state != "ordered":

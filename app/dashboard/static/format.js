@@ -13,7 +13,12 @@ export function inUnits(value, width) {
 }
 
 // The shape of a grid: "12 cells on each of 2 axes" or, where axes differ, "24 × 13 × 3 cells".
-export function gridWords({ cells_per_axis: each, dimensions, shape }) {
+// Of the adaptive rule: "a base of 8 × 8 cells, cut into 3,211 leaves".
+export function gridWords({ cells_per_axis: each, dimensions, shape, layered, leaves }) {
+  if (layered) {
+    const base = `a base of ${shape.map((cells) => number(cells, 6)).join(" × ")} cells`;
+    return leaves ? `${base}, cut into ${number(leaves, 9)} leaves` : `${base}, cut further where noisy counts are high`;
+  }
   if (each === null) return `${shape.map((cells) => number(cells, 6)).join(" × ")} cells`;
   return `${number(each, 6)} cells${dimensions > 1 ? ` on each of ${dimensions} axes` : ""}`;
 }

@@ -3,7 +3,7 @@
 import { MISSING_LABEL, cellsOf } from "./attribute.js";
 import { axis, certainty, plain } from "./charts.js";
 
-const APART = { values: [0, 0.89], missing: [0.92, 1] }; // shares of the chart
+export const APART = { values: [0, 0.89], missing: [0.92, 1] }; // shares of the chart
 const MOST_TICKS = 30;
 const LONGEST_TICK = 18;
 
@@ -11,9 +11,11 @@ const LONGEST_TICK = 18;
 function blocksOf(attribute, wireAxis, letter) {
   const cells = cellsOf(attribute, wireAxis);
   const blocks = [{ ...cells, axis: letter, from: 0, to: cells.names.length }];
-  if (cells.missing) blocks.push({ edges: [-0.5, 0.5], names: [MISSING_LABEL], ticks: [MISSING_LABEL], axis: `${letter}2`, from: cells.names.length, to: cells.names.length + 1 });
+  if (cells.missing) blocks.push({ ...missingBlock(letter), from: cells.names.length, to: cells.names.length + 1 });
   return blocks;
 }
+
+export const missingBlock = (letter) => ({ edges: [-0.5, 0.5], names: [MISSING_LABEL], ticks: [MISSING_LABEL], axis: `${letter}2` });
 
 function ticksOf(labels) {
   const step = Math.ceil(labels.length / MOST_TICKS);
@@ -23,7 +25,7 @@ function ticksOf(labels) {
 }
 
 // The layout of the axes of an attribute: xaxis, and xaxis2 if missing values are apart.
-function axesOf(colour, attribute, blocks, more = {}) {
+export function axesOf(colour, attribute, blocks, more = {}) {
   const apart = blocks.length > 1;
   return Object.fromEntries(blocks.map(({ edges, ticks, axis: name }, place) => [`${name[0]}axis${name.slice(1)}`, axis(colour, place ? "" : attribute.name, {
     type: ticks ? "linear" : attribute.plotType, range: [edges[0], edges.at(-1)], fixedrange: true, ...(ticks ? ticksOf(ticks) : {}),

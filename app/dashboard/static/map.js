@@ -4,10 +4,13 @@ import { MISSING_LABEL } from "./attribute.js";
 import { axis, certainty, colours, draw, layout, plain } from "./charts.js";
 import { number } from "./format.js";
 import { barChart, heatChart } from "./histogram.js";
+import { tileBars, tileMap } from "./tiles.js";
 import { curl, literal, setLines } from "./lines.js";
 import { cells, scaled, unscaled } from "./voronoi.js";
 
 const FINEST = 128; // cells on an axis that are sent and drawn; the service sums the cells of finer grids
+const MOST_TILES = 40_000; // leaves that are sent and drawn as they are; of more, neighbours are taken together
+const MOST_BARS = 512;
 const at = (id) => document.getElementById(id);
 
 export class MapPanel {
@@ -20,13 +23,33 @@ export class MapPanel {
     return [at("x-axis").value, at("y-axis").value].filter(Boolean).map((name) => this.about.named(name));
   }
 
-  async load() {
-    const mine = ++this.asked;
+  // Whether the leaves of an adaptive release are drawn as they are: they need every ordered attribute on an axis.
+  get asTiles() {
     const { shown } = this;
+    const { attributes, plan } = this.about;
+    const ordered = attributes.filter((attribute) => attribute.isOrdered);
+    return Boolean(plan.grid.layered) && shown.length === ordered.length && shown.every((attribute) => attribute.isOrdered)
+      && !this.part.where.some((text) => text.endsWith(`:${MISSING_LABEL}`));
+  }
+
+  // The question that the map is drawn from: its path and its call in Python.
+  question() {
+    const { shown } = this;
+    if (this.asTiles) {
+      const most = shown.length === 1 ? MOST_BARS : MOST_TILES;
+      return { path: this.part.path("synopsis", [`cells=${most}`]), call: `synopsis = client.synopsis(${literal(this.about.id)}, cells=${most}${this.part.python})` };
+    }
     const names = shown.map((attribute) => attribute.name).reverse(); // the last attribute varies fastest: it is the horizontal axis
     const coarse = shown.some((attribute) => attribute.isOrdered && attribute.cells > FINEST);
     const path = this.part.path("marginal", [`attributes=${names.map(encodeURIComponent).join(",")}`, ...(coarse ? [`cells=${FINEST}`] : [])]);
-    setLines("map", curl(path), `histogram = client.marginal(${literal(this.about.id)}, ${literal(names)}${coarse ? `, cells=${FINEST}` : ""}${this.part.python})`);
+    return { path, call: `histogram = client.marginal(${literal(this.about.id)}, ${literal(names)}${coarse ? `, cells=${FINEST}` : ""}${this.part.python})` };
+  }
+
+  async load() {
+    const mine = ++this.asked;
+    const { shown } = this;
+    const { path, call } = this.question();
+    setLines("map", curl(path), call);
     try {
       const histogram = await ask(path);
       if (mine !== this.asked) return;
@@ -44,21 +67,27 @@ export class MapPanel {
     const place = at("map");
     const narrow = place.clientWidth < 500;
     const flat = this.drawn.length === 1;
-    const chart = flat ? barChart(colour, this.drawn[0], this.histogram) : heatChart(colour, this.drawn, this.histogram, !narrow);
-    this.blocks = chart.blocks;
+    const chart = this.chart(colour, !narrow);
+    Object.assign(this, { blocks: chart.blocks, heights: chart.heights ?? this.histogram.counts, tileWords: chart.words });
     const traces = [...chart.traces, ...this.borders(colour), ...this.centres(colour)];
     await draw(place, traces, layout(colour, {
       margin: { l: narrow ? 44 : 60, r: narrow ? 4 : 16, t: 8, b: 48 }, dragmode: "select", selectdirection: flat ? "h" : "any",
       newselection: { line: { color: colour.ordered, width: 2, dash: "solid" } },
       activeselection: { fillcolor: colour.ordered, opacity: 0.12 },
       selections: this.selection(colour), shapes: this.regions(colour),
-      ...chart.axes, ...(flat ? { yaxis: axis(colour, "noisy count", { fixedrange: true }) } : {}),
+      ...(flat ? { yaxis: axis(colour, "noisy count", { fixedrange: true }) } : {}), ...chart.axes,
     }));
     this.listen(place);
     this.words();
     place.dataset.ready = String(this.clusters.clustering?.centers.length ?? 0);
     place.dataset.axes = this.drawn.map((attribute) => attribute.name).join(" ");
     place.dataset.part = this.part.where.join(" ");
+  }
+
+  chart(colour, showscale) {
+    const flat = this.drawn.length === 1;
+    if (this.histogram.layers) return (flat ? tileBars : tileMap)(colour, this.drawn, this.histogram, showscale);
+    return flat ? barChart(colour, this.drawn[0], this.histogram) : heatChart(colour, this.drawn, this.histogram, showscale);
   }
 
   listen(place) {
@@ -92,7 +121,7 @@ export class MapPanel {
   centres(colour) {
     const placed = this.placed();
     const flat = this.drawn.length === 1;
-    const top = flat ? Math.max(...this.histogram.counts) : 0;
+    const top = flat ? Math.max(...this.heights) : 0;
     return [{
       mode: "markers+text", x: placed.map((cluster) => cluster.values[0]), y: placed.map((cluster) => (flat ? top : cluster.values[1])),
       text: placed.map((cluster) => cluster.label), textfont: { color: colour.ink, size: 12 }, name: "centres",
@@ -159,14 +188,26 @@ export class MapPanel {
     const ends = this.drawn.map((attribute) => this.box.ends(attribute));
     if (!this.box.drawable || ends.every((pair) => pair === null)) return [];
     const [x, y] = this.blocks.map(({ edges }, i) => ends[i] ?? [edges[0], edges.at(-1)]);
-    const vertical = y ? { y0: y[0], y1: y[1] } : { y0: Math.min(0, ...this.histogram.counts), y1: Math.max(...this.histogram.counts) };
+    const vertical = y ? { y0: y[0], y1: y[1] } : { y0: Math.min(0, ...this.heights), y1: Math.max(...this.heights) };
     return [{ type: "rect", xref: "x", yref: "y", x0: x[0], x1: x[1], ...vertical, line: { color: colour.ordered, width: 2, dash: "solid" } }];
   }
 
-  words() {
+  // What is drawn, and how sure it is.
+  drawnWords() {
+    if (this.histogram.layers) {
+      const { leaf } = this.histogram.layers;
+      const all = number(this.histogram.grid.leaves, 9);
+      const cells = leaf.summed ? `${all} leaves, neighbours taken together to ${number(leaf.counts.length, 9)} cells` : `All ${all} leaves as they are`;
+      return `${cells}: small where rows are many. ${this.tileWords} Point at one for its range, its rows and their 95 % interval.`;
+    }
     const sure = certainty(this.histogram);
-    const sentences = [sure.words ? `Noisy counts as drawn; each is within ${sure.words} of the true one with 95 % probability.`
-      : `Sums of noisy counts of at least ${this.about.plan.threshold}: smaller ones were not released. Point at a cell for its bounds.`];
+    if (sure.words) return `Noisy counts as drawn; each is within ${sure.words} of the true one with 95 % probability.`;
+    if (this.about.plan.threshold === null) return "Estimates from the noisy counts of all layers. Point at a cell for what its rows lie between with 95 % probability.";
+    return `Sums of noisy counts of at least ${this.about.plan.threshold}: smaller ones were not released. Point at a cell for its bounds.`;
+  }
+
+  words() {
+    const sentences = [this.drawnWords()];
     const summed = [this.histogram.cells_summed ?? 1].flat();
     if (Math.max(...summed) > 1) {
       const [across, up] = this.drawn.map((_, i) => summed.at(-1 - i) ?? summed[0]);

@@ -18,7 +18,8 @@ function declaredNumbers(texts, read, message) {
 export class NumberAttribute extends Ordered {
   static kind = "number";
   static title = "number";
-  static hint = "Any number. Values beyond a bound are clipped to it or dropped, as each order says.";
+  static hint = "Any number. Values beyond a bound are clipped to it or dropped, as each order says. " +
+    "Declare a column of whole numbers as a whole number: its cells then never cut a value.";
 
   static read(text) {
     return text.trim() === "" || !Number.isFinite(Number(text)) ? null : Number(text);
@@ -44,6 +45,14 @@ export class NumberAttribute extends Ordered {
 
   mean(value) {
     return number(value, 4);
+  }
+
+  fineName(low, high) {
+    return [low, high].map((end) => inUnits(end, 100 * (high - low)).toLocaleString("en", { maximumFractionDigits: 12 })).join(" to ");
+  }
+
+  get densityUnit() {
+    return { words: `rows per unit of ${this.name}`, size: 1 };
   }
 
   typed(position) {
@@ -102,6 +111,14 @@ export class IntegerAttribute extends NumberAttribute {
 
   fault(text) {
     return `'${text}' is not a whole number.`;
+  }
+
+  fineName(low, high) {
+    return this.cellName(low, high);
+  }
+
+  get densityUnit() {
+    return { words: "rows per value", size: 1 };
   }
 
   typed(position) {

@@ -49,6 +49,16 @@ export class Ordered extends Attribute {
     return first === last ? first : `${first} to ${last}`;
   }
 
+  // A cell in words that may be much smaller than the bounds are apart.
+  fineName(low, high) {
+    return this.cellName(low, high);
+  }
+
+  // What a chart of rows per unit says, and the length of that unit in positions.
+  get densityUnit() {
+    return { words: "rows per value", size: 1 };
+  }
+
   // A position as a chart's selection gives it: a number, or a text such as "2026-03-01 12:30:00.5".
   place(drawn) {
     return typeof drawn === "number" ? drawn : Date.parse(drawn.replace(" ", "T") + (drawn.length > 10 ? "Z" : ""));

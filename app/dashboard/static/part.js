@@ -36,6 +36,7 @@ export class Part {
     const slice = answer.slice ?? {};
     const words = this.about.attributes.filter(({ name }) => name in slice).map((attribute) => attribute.partWords(slice[attribute.name]));
     at("part").hidden = words.length === 0;
-    at("part-words").textContent = `Only a part of the rows is shown, to the nearest whole cells: ${words.join("; ")}.`;
+    const whole = this.about.plan.grid.layered ? "" : ", to the nearest whole cells";
+    at("part-words").textContent = `Only a part of the rows is shown${whole}: ${words.join("; ")}.`;
   }
 }

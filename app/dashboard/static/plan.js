@@ -36,7 +36,7 @@ export function planFacts(list, plan, remaining) {
   const rows = [];
   if (plan.grid) {
     const drawn = [...(isCoarse(plan.grid) ? ["drawn coarser"] : []), ...(plan.grid.cells_per_axis === null && plan.grid.dimensions > 2 ? ["two axes drawn"] : [])];
-    rows.push(["Grid", `${gridWords(plan.grid)}, ${number(plan.grid.cells, 6)} in all${drawn.length ? ` (${drawn.join(", ")})` : ""}`]);
+    rows.push(["Grid", `${gridWords(plan.grid)}${plan.grid.layered ? "" : `, ${number(plan.grid.cells, 6)} in all`}${drawn.length ? ` (${drawn.join(", ")})` : ""}`]);
   }
   if (plan.threshold) rows.push(["Threshold", `only cells with a noisy count of at least ${number(plan.threshold)} are released`]);
   rows.push(["Noise per cell", `standard deviation ${number(plan.noise.cell_sd)}`]);
@@ -63,6 +63,38 @@ export function planCosts(place, { attributes = [] }) {
   const list = document.createElement("ul");
   list.append(...attributes.map(({ note }) => Object.assign(document.createElement("li"), { textContent: `${note}.` })));
   place.replaceChildren(...(attributes.length ? titled("What each attribute costs", list) : []));
+}
+
+const paragraph = (text, className = "") => Object.assign(document.createElement("p"), { textContent: text, className });
+
+// The error of a count, and in brackets its parts: noise and cut cells.
+function countWords(count) {
+  return count ? `${number(count.error)} (${number(count.noise)} + ${number(count.discretisation)})` : "–";
+}
+
+// The rules side by side if the rows fill this share of the space.
+function rulesTable(alternatives, occupied) {
+  const rows = alternatives.flatMap(({ rule, predictions }) => predictions.filter((each) => each.occupied === occupied)
+    .map(({ cells, counts, expected_deviation: deviation }) => [rule, number(cells, 7), countWords(counts?.[0]), countWords(counts?.[1]), number(deviation)]));
+  const table = Object.assign(document.createElement("div"), { className: "scroll" });
+  table.append(textTable(["Rule", "Cells", "1 % count off by", "10 % count off by", "k-means"], rows));
+  return [paragraph(occupied === 1 ? "If the rows lie everywhere:" : `If the rows lie in 1/${number(1 / occupied)} of the space:`), table];
+}
+
+// The rule that is recommended and why, and the rules side by side; nothing where there is no prediction.
+export function planRules(place, { alternatives = [], recommendation = null }) {
+  if (!recommendation) {
+    place.replaceChildren();
+    return;
+  }
+  const pictures = [...new Set(alternatives.flatMap(({ predictions }) => predictions.map(({ occupied }) => occupied)))];
+  const reason = document.createElement("p");
+  reason.append(Object.assign(document.createElement("strong"), { textContent: recommendation.reason }));
+  const notes = alternatives.filter(({ note }) => note).map(({ rule, note }) => paragraph(`${rule}: ${note}`, "help"));
+  const key = pictures.length ? [paragraph("In brackets: noise + cut cells.", "help")] : [];
+  place.replaceChildren(...titled("Rules for the grid", reason, ...pictures.flatMap((occupied) => rulesTable(alternatives, occupied)),
+    ...key, ...notes, paragraph(recommendation.assumption, "help")));
+  place.querySelectorAll(".scroll").forEach(watchScroll);
 }
 
 // What other limits of rows per person would cost; nothing for records. The dataset's own limit is marked.

@@ -64,6 +64,10 @@ export class DateAttribute extends Ordered {
     return `${number(value)} days`;
   }
 
+  get densityUnit() {
+    return { words: "rows per day", size: DAY };
+  }
+
   fromText(text) {
     const day = dayOf(trimmed(text));
     return Number.isNaN(day) ? null : day;
@@ -125,6 +129,12 @@ export class DatetimeAttribute extends Ordered {
 
   fault() {
     return "the date and time are not complete.";
+  }
+
+  get densityUnit() {
+    const [words, size] = [["rows per day", DAY], ["rows per hour", DAY / 24], ["rows per minute", 60_000]]
+      .find(([, length]) => this.stop - this.start >= 20 * length) ?? ["rows per second", 1000];
+    return { words, size };
   }
 
   // From seconds, in the largest unit of which there is one at least.

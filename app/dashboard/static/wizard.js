@@ -4,7 +4,7 @@ import { attributeOf } from "./attribute.js";
 import { accepted, chosenFile, headers, look, prepareFile, weight } from "./file.js";
 import { factRows, number, odds } from "./format.js";
 import { curl, literal, named, setLines } from "./lines.js";
-import { decimal, drawGrid, nano, planCosts, planFacts, planPeople } from "./plan.js";
+import { decimal, drawGrid, nano, planCosts, planFacts, planPeople, planRules } from "./plan.js";
 
 const about = facts("facts");
 const attributes = about.attributes.map(attributeOf);
@@ -73,16 +73,18 @@ async function plan() {
     return;
   }
   tell(at("plan-problem"), null);
-  setLines("plan", curl(`${base}/plans`, { json: wanted }),
-    `plan = client.plan(${literal(about.dataset)}, ${named({ ...wanted, size: undefined, ...wanted.size })})`);
+  const asking = { ...wanted, purpose: at("purpose").value };
+  setLines("plan", curl(`${base}/plans`, { json: asking }),
+    `plan = client.plan(${literal(about.dataset)}, ${named({ ...asking, size: undefined, ...wanted.size })})`);
   try {
-    const preview = await (await change("POST", `${base}/plans`, wanted)).json();
+    const preview = await (await change("POST", `${base}/plans`, asking)).json();
     if (mine !== asked) return;
     at("plan-told").hidden = false;
     drawGrid(at("grid"), preview.grid);
     planFacts(at("plan-facts"), preview, decimal(nano(about.remaining) - nano(wanted.epsilon)));
     planCosts(at("plan-costs"), preview);
     planPeople(at("plan-people"), preview, about.unit);
+    planRules(at("plan-rules"), preview);
     at("plan-warnings").replaceChildren(...preview.warnings.map((words) => {
       const line = document.createElement("li");
       line.textContent = words;
@@ -115,6 +117,7 @@ function preparePlan() {
     label.append(box, words);
     at("attribute-checks").append(label);
   }
+  at("whole-help").hidden = !attributes.some(({ constructor }) => constructor.kind === "number");
   if (most === 0) {
     tell(at("plan-problem"), new Error("No epsilon is left. An admin can raise the budget, on the record, on the dataset's page."));
     at("plan").querySelectorAll("input, select").forEach((input) => { input.disabled = true; });
@@ -247,7 +250,8 @@ at("void-order").addEventListener("click", async () => {
 
 function showDone(published) {
   step("done");
-  const rows = [["Synopsis", published.synopsis.digest], ["Cells", number(published.plan.grid.cells, 7)]];
+  const rows = [["Synopsis", published.synopsis.digest], ["Cells", number(published.plan.grid.leaves ?? published.plan.grid.cells, 7)]];
+  if (published.plan.note) rows.push(["Rule adaptive", published.plan.note]);
   if (published.ingest) {
     rows.push(["Rows read", number(published.ingest.rows_read, 12)], ["Rows dropped", number(published.ingest.rows_dropped, 12)],
       ["Values clipped in rows", number(published.ingest.rows_clipped, 12)]);

@@ -7,6 +7,9 @@ from dataclasses import asdict, replace
 from app.questions.encoding import grid_reply
 from app.releases.datasets import Dataset, Schema
 from app.releases.orders import ReleaseOrder, share_of
+from core.adaptive.cuts import LEAST_SIGNAL
+from core.adaptive.shares import LayerLaws
+from core.alternatives import ASSUMPTION, Comparison, Prediction, Purpose
 from core.budget import Epsilon
 from core.domain.axis import OFFSET_STEPS
 from core.forecast import TYPICAL_SHARE, Forecast, epsilon_for_count_error, size_warning
@@ -33,6 +36,11 @@ def planned(body: wire.PlanBody, schema: Dataset | Schema, *, max_cells: int) ->
     return _order(body, schema, epsilon)
 
 
+def purpose_of(body: wire.PlanBody) -> Purpose:
+    """What the release is mainly for: clusters, if the body does not say."""
+    return Purpose(body.purpose or Purpose.CLUSTERS)
+
+
 def _order(body: wire.TermsBody, schema: Dataset | Schema, epsilon: Epsilon) -> ReleaseOrder:
     names = tuple(body.attributes) if body.attributes is not None else schema.domain.names
     return ReleaseOrder(
@@ -53,26 +61,75 @@ def _size(body: wire.DeclaredBody | wire.EstimateBody) -> DeclaredSize | Estimat
     return EstimatedSize(share=share_of(body.estimate), guess=body.guess)
 
 
-def plan_reply(order: ReleaseOrder, schema: Schema, forecast: Forecast | None) -> wire.Plan:
-    """An order and its forecast; without a forecast, the advice to guess the size."""
+def plan_reply(
+    order: ReleaseOrder, schema: Schema, forecast: Forecast | None, comparison: Comparison | None
+) -> wire.Plan:
+    """An order, its forecast and the rules side by side; without a forecast, the advice to guess the size."""
     terms = order.order(schema.domain)
     warnings = forecast.warnings if forecast else ("Add a guess to the size to see the grid and what to expect of it.",)
     declared = size_warning(terms)
     return wire.Plan(
         order=order.to_json(),
-        grid=grid_reply(forecast.plan.grid) if forecast else None,
+        grid=grid_reply(forecast.plan.grid, layered=forecast.plan.is_layered) if forecast else None,
         threshold=forecast.plan.threshold if forecast else None,
-        noise=noise_reply(terms),
+        noise=noise_reply(terms, layered=forecast is not None and forecast.plan.is_layered),
         predicted=_predicted(forecast) if forecast else None,
         warnings=(*warnings, declared) if declared else tuple(warnings),
         attributes=tuple(wire.AttributeCost(**asdict(each)) for each in forecast.costs) if forecast else (),
         people=tuple(wire.PersonCost(**asdict(each)) for each in forecast.people) if forecast else (),
+        alternatives=_alternatives(comparison) if comparison else (),
+        recommendation=_recommendation(comparison) if comparison else None,
+        note=rule_note(terms, layered=forecast.plan.is_layered) if forecast else None,
     )
 
 
-def noise_reply(order: Order) -> wire.Noise:
+def _alternatives(comparison: Comparison) -> tuple[wire.Alternative, ...]:
+    return tuple(
+        wire.Alternative(
+            rule=each.rule, note=each.note, predictions=tuple(_prediction(picture) for picture in each.predictions)
+        )
+        for each in comparison.alternatives
+    )
+
+
+def _prediction(prediction: Prediction) -> wire.Prediction:
+    counts = None
+    if prediction.counts is not None:
+        counts = tuple(wire.CountPrediction(**asdict(each), error=each.total) for each in prediction.counts)
+    return wire.Prediction(
+        occupied=prediction.occupied,
+        cells=prediction.cells,
+        counts=counts,
+        expected_deviation=prediction.expected_deviation,
+    )
+
+
+def _recommendation(comparison: Comparison) -> wire.Recommendation:
+    return wire.Recommendation(
+        purpose=comparison.purpose.value,
+        rule=comparison.recommended,
+        reason=comparison.reason,
+        assumption=ASSUMPTION,
+    )
+
+
+def rule_note(order: Order, *, layered: bool) -> str | None:
+    """What the adaptive rule does with an order; None for other rules, which always do the same."""
+    if order.rule is not Rule.ADAPTIVE:
+        return None
+    if layered:
+        return "The cells of the base are cut further where noisy counts say that rows are many."
+    return (
+        f"Size x epsilon / clusters is below {LEAST_SIGNAL}, too little for cells that follow the rows: "
+        "the grid of the rule rugnik serves instead."
+    )
+
+
+def noise_reply(order: Order, *, layered: bool = False) -> wire.Noise:
     """The noise of an order: it follows from epsilon, the unit and the number of ordered attributes alone."""
     law, size_law, offset_law = order.law, order.size_law, order.offset_law(len(order.shape.caps))
+    if layered:
+        law = LayerLaws.of(order.histogram_epsilon, order.unit).leaf_cut
     return wire.Noise(
         mechanism=law.mechanism,
         epsilon_histogram=str(order.histogram_epsilon),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from app.http.conversions.datasets import synopsis_reference
-from app.http.conversions.orders import noise_reply
-from app.questions.encoding import grid_reply
+from app.http.conversions.orders import noise_reply, rule_note
+from app.questions.encoding import cells_reply, grid_reply
 from app.releases.reading import Release
 from app.releases.uploading import Published
 from core.plan import make_plan
@@ -47,14 +47,15 @@ def _plan(release: Release, synopsis: Synopsis | None) -> wire.ReleasePlan:
     order = release.order.order(release.domain)
     grid, size, threshold = None, None, None
     if synopsis is not None:
-        grid, size, threshold = synopsis.grid, synopsis.size, synopsis.threshold
+        grid, size, threshold = cells_reply(synopsis.cells), synopsis.size, synopsis.threshold
     elif release.order.is_declared:
         plan = make_plan(order, max_cells=release.max_cells)
-        grid, size, threshold = plan.grid, plan.size, plan.threshold
+        grid, size, threshold = grid_reply(plan.grid, layered=plan.is_layered), plan.size, plan.threshold
     return wire.ReleasePlan(
         order=release.order.to_json(),
-        grid=grid_reply(grid) if grid else None,
+        grid=grid,
         threshold=threshold,
-        noise=noise_reply(order),
+        noise=noise_reply(order, layered=grid is not None and grid.layered),
         size=size,
+        note=rule_note(order, layered=grid.layered) if grid else None,
     )

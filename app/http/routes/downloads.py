@@ -29,6 +29,15 @@ router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
 
 FormatName = Annotated[str | None, Query(alias="format", max_length=20, description="The form; overrides Accept.")]
 Level = Annotated[float, query(limits.Level)]
+Cells = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        le=2**24,
+        description="Of an adaptive release, as JSON: neighbouring leaves are taken together until at most so many are "
+        "left, or its coarse cells; the other layers are left out.",
+    ),
+]
 Seed = Annotated[int, query(limits.Seed)]
 Where = Annotated[Parts | None, Query(description=SLICE)]
 
@@ -41,10 +50,11 @@ async def synopsis(
     form: FormatName = None,
     level: Level = 0.95,
     where: Where = None,
+    cells: Cells = None,
 ) -> Response:
     """Take the whole noisy histogram away, or a part of it."""
     chosen = negotiate(request, form, histogram.FORMS)
-    question = histogram.synopsis(level, chosen).about(where)
+    question = histogram.synopsis(level, chosen, cells).about(where)
     if chosen is Format.JSON:
         return await answer(request, caller, release_id, question)
     return await _file(

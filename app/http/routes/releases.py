@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Request
 
 from app.http.callers import Anyone, Curator, CurrentService
-from app.http.conversions.orders import ordered, plan_reply, planned
+from app.http.conversions.orders import ordered, plan_reply, planned, purpose_of
 from app.http.conversions.releases import published_reply, release_reply
 from app.http.problems import declared
 from app.http.routes.datasets import Name
@@ -36,7 +36,9 @@ def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -
     """See what an order would give, for no epsilon and without any data."""
     schema = datasets.get_schema(service, caller, name)
     order = planned(body, schema, max_cells=service.settings.max_cells)
-    return plan_reply(order, schema, planning.plan(service, caller, name, order))
+    forecast = planning.plan(service, caller, name, order)
+    comparison = planning.compare_rules(service, caller, name, order, purpose_of(body))
+    return plan_reply(order, schema, forecast, comparison)
 
 
 @router.post("/datasets/{name}/releases", status_code=201, responses=declared(404, 409))

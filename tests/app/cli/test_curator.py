@@ -205,6 +205,9 @@ def test_a_plan_is_free(run: Run, live: Live) -> None:
     assert "cells on each of 3 axes" in run(CURATOR, *terms, "--epsilon", "0.5").stdout
     wanted = json.loads(run(CURATOR, *terms, "--count-error", 50, "--json").stdout)
     assert wanted["predicted"]["count_error"] <= 50
+    shown = run(CURATOR, *terms, "--epsilon", "0.5", "--purpose", "counts")
+    assert all(rule in shown.stdout for rule in ("rugnik", "eugkm", "adaptive", "For counts: "))
+    assert "sixteenth" in shown.stderr
     assert "guess" in run(CURATOR, "plan", live.city, "--clusters", 5, "--epsilon", 1).stderr
     run(CURATOR, *terms, code=2)
     run(CURATOR, *terms, "--epsilon", 1, "--declared", 5, code=2)

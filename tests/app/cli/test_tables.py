@@ -88,6 +88,7 @@ def test_a_draft_of_a_csv_file_has_its_names_and_nothing_of_its_rows(run: Run, t
     stored = tomllib.loads(draft)
     assert [each["name"] for each in stored["attributes"]] == ["id", "age", "full name"]
     assert stored["unit"] == {"kind": "record"}
+    assert draft.count('declare kind = "integer"') == 3
     assert "needs lower and upper" in run(None, "check", rows, code=2).stderr
     assert "--force" in run(None, "init", rows, code=2).stderr
     run(None, "init", rows, "--force")
@@ -120,6 +121,7 @@ def test_a_draft_of_typed_columns_suggests_their_kinds(run: Run, tmp_path: Path)
             "sex": "category",
             "smokes": "category",
         }
+        assert draft.count('declare kind = "integer"') == 1  # of the cost, which is a number
         assert "47351" not in draft
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     assert "not a file of its kind" in run(None, "init", tmp_path / "broken.parquet", code=7).stderr

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from unittest.mock import patch
 
@@ -21,10 +22,14 @@ from app.ingest import people
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
 from app.ingest.upload import Ingest, read_upload
+from core.adaptive.layers import Layers
+from core.adaptive.release import LayerCounts
+from core.adaptive.shares import LayerLaws
+from core.budget import Epsilon
 from core.domain.domain import Domain
 from core.domain.kinds import attribute_of
 from core.histogram import Counts
-from core.plan import EstimatedSize
+from core.plan import DeclaredSize, EstimatedSize, Rule
 from core.records import OutOfRange
 from core.unit import RECORD, Unit
 from tests.app.ingest.bodies import LIMITS, arrow_body, csv_body, order, parquet_body
@@ -104,6 +109,52 @@ def exact(
         for records in rows.buffer.pages():  # type: ignore[union-attr]  # the size is estimated
             counts.add(records)
         return Exact(counts.cells, rows.ingest, len(rows))
+
+
+# The adaptive rule takes three ordered attributes: all kinds but dates, which are whole values like moments.
+LAYERED = Domain(tuple(each for each in MIXED.attributes if each.name != "day"))
+
+
+def exact_layers(
+    body: bytes,
+    *,
+    unit: Unit = RECORD,
+    out_of_range: OutOfRange = OutOfRange.CLIP,
+    limits: Limits = LIMITS,
+) -> list[NDArray[np.int64]]:
+    """The exact counts of the three layers of a CSV file, on cells that follow from noisy counts fixed in advance."""
+    terms = replace(order(DeclaredSize(10**6), domain=LAYERED, unit=unit), rule=Rule.ADAPTIVE)
+    layers = _layers(unit)
+    counters = Counts.zero(layers.base), LayerCounts(layers, leaves=False), LayerCounts(layers, leaves=True)
+    with (
+        patch.object(people.secrets, "token_bytes", lambda count: b"k" * count),
+        read_upload(
+            [body],
+            media_type=MediaType.CSV,
+            gzip=False,
+            order=terms,
+            domain=LAYERED,
+            out_of_range=out_of_range,
+            max_cells=10_000,
+            limits=limits,
+        ) as rows,
+    ):
+        for counter in counters:
+            rows.count_into(counter)
+        assert counters[0].cells.sum() == len(rows) == rows.ingest.rows_kept
+    return [counter.cells for counter in counters]
+
+
+@lru_cache
+def _layers(unit: Unit) -> Layers:
+    """Layers in which every second base cell is cut."""
+    base = LAYERED.grid([1 if each.is_ordered else each.most_cells or 1 for each in LAYERED.attributes])
+    layers = Layers(
+        base, LayerLaws.of(Epsilon.parse("1"), unit), np.resize([0, 10**4 * unit.max_rows], base.cell_count)
+    )
+    layers.take_coarse(np.full(layers.cut_base(), 300 * unit.max_rows))
+    layers.take_leaves(np.zeros(layers.cut_coarse(), dtype=np.int64))
+    return layers
 
 
 # Texts that are values of a kind, that nearly are, and that never are.

@@ -13,14 +13,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ingest import lines
+from app.ingest import lines, record_buffer
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
 from core.records import OutOfRange
 from core.unit import Unit
 from tests.app.ingest.bodies import cut
 from tests.app.ingest.hostile import LINES
-from tests.app.ingest.mixed import BYTES, GOOD, JSON_ROWS, KEPT, MIXED, Layout, cases, exact, json_line, text_body
+from tests.app.ingest.mixed import (
+    BYTES,
+    GOOD,
+    JSON_ROWS,
+    KEPT,
+    MIXED,
+    Layout,
+    cases,
+    exact,
+    exact_layers,
+    json_line,
+    text_body,
+)
 
 SEEDED = st.integers(0, 2**32).map(random.Random)
 MODES = st.sampled_from(OutOfRange)
@@ -154,6 +166,44 @@ def test_one_person_more_of_a_columnar_file_moves_the_histogram_by_at_most_c(
     )
     assert before.distance(after) <= most
     assert after.size == after.ingest.rows_kept
+
+
+@cases(50)
+@given(data=st.data(), chance=SEEDED, mode=MODES, most=st.integers(1, 4), block_bytes=st.integers(10, 400))
+def test_one_person_more_moves_each_layer_of_an_adaptive_release_by_at_most_c(
+    data: st.DataObject, chance: random.Random, mode: OutOfRange, most: int, block_bytes: int
+) -> None:
+    """For given noisy counts: base cells, coarse cells and leaves, each read from memory or from the spool again."""
+    drawn = data.draw(_PERSON_LINES[MediaType.CSV])
+    others, own = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
+    files = _interleaved(
+        chance,
+        [_person_line(MediaType.CSV, chance.choice([b"p1", b"p2", b""]), row) for row in others],
+        [_person_line(MediaType.CSV, b"new", row) for row in _repeated(chance, own)],
+    )
+    limits = Limits(max_line_bytes=600, buffer_bytes=chance.choice([0, 10**6]))
+    with patch.object(lines, "BLOCK_BYTES", block_bytes), patch.object(record_buffer, "PAGE_ROWS", 8):
+        before, after = (
+            exact_layers(
+                text_body(MediaType.CSV, file, _PERSON_HEADER),
+                unit=Unit("person", most),
+                out_of_range=mode,
+                limits=limits,
+            )
+            for file in files
+        )
+    for one, other in zip(before, after, strict=True):
+        assert abs(one - other).sum() <= most
+    for layers in (before, after):
+        assert len({int(layer.sum()) for layer in layers}) == 1
+
+
+def test_the_layers_of_these_tests_tell_rows_apart() -> None:
+    """Two rows a little apart share the base cell and the coarse cell, and have a leaf each."""
+    rows = [_GOOD_LINE, _GOOD_LINE.replace(b"2.5", b"4")]
+    base, coarse, leaves = exact_layers(text_body(MediaType.CSV, rows))
+    assert (base.max(), coarse.max(), leaves.max()) == (2, 2, 1)
+    assert len(base) < len(coarse) < len(leaves)
 
 
 def test_the_histogram_of_these_tests_tells_rows_apart() -> None:

@@ -244,6 +244,40 @@ def test_any_error_is_met_by_the_least_epsilon(city: Api) -> None:
     assert 0 < float(reply.json()["order"]["epsilon"]) <= 2e-9
 
 
+def test_a_plan_compares_the_rules(city: Api) -> None:
+    """Cells, errors of counts in parts and together, and deviations; the plan's own numbers are among them."""
+    reply = plan(city, size={"declared": 100_000}).json()
+    assert [each["rule"] for each in reply["alternatives"]] == ["rugnik", "eugkm", "adaptive"]
+    everywhere = reply["alternatives"][0]["predictions"][0]
+    assert everywhere["occupied"] == 1
+    assert everywhere["cells"] == reply["grid"]["cells"]
+    assert everywhere["expected_deviation"] == pytest.approx(reply["predicted"]["expected_deviation"])
+    for count, share in zip(everywhere["counts"], (0.01, 0.1), strict=True):
+        assert count["share"] == share
+        assert count["error"] ** 2 == pytest.approx(count["noise"] ** 2 + count["discretisation"] ** 2)
+    assert "sixteenth" in reply["recommendation"]["assumption"]
+
+
+def test_the_purpose_of_a_plan_changes_its_recommendation_alone(city: Api) -> None:
+    """Clusters where it is not said; the order that the plan shows knows no purpose."""
+    unsaid = plan(city).json()
+    recommended = {}
+    for purpose in ("clusters", "counts"):
+        reply = plan(city, purpose=purpose).json()
+        recommended[purpose] = reply.pop("recommendation")
+        assert recommended[purpose]["purpose"] == purpose
+        assert reply == {name: value for name, value in unsaid.items() if name != "recommendation"}
+    assert recommended["clusters"] == unsaid["recommendation"]
+    assert plan(city, purpose="fun").status_code == 422
+    order = {"epsilon": "0.5", "clusters": 4, "size": {"declared": 10_000}, "purpose": "counts"}
+    assert city.curator("POST", "/v1/datasets/city/releases", json=order).status_code == 422
+
+
+def test_a_plan_without_a_size_compares_nothing(city: Api) -> None:
+    """There is nothing to predict from."""
+    assert not {"alternatives", "recommendation"} & set(plan(city, size=None).json())
+
+
 def test_a_weak_signal_is_warned_of(city: Api) -> None:
     """Few rows and little epsilon for many clusters: said before it is paid for, and not said otherwise."""
 

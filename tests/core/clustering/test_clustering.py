@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from core.cells import DenseCells
-from core.clustering.methods import Method, block_means, block_numbers, choose, place
+from core.clustering.blocks import block_means, block_numbers
+from core.clustering.methods import Method, choose, place
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.domain.number import Number
@@ -51,6 +52,24 @@ def test_synopses_that_the_posterior_was_not_made_for_get_projected_counts(m: in
     assert answer.choice.method is Method.PROJECTED
     assert "instead of the posterior" in answer.choice.reason
     assert [cluster.noise_probability for cluster in answer.clusters] == [None] * k
+
+
+@pytest.mark.parametrize(("width", "method"), [(0.3, Method.THRESHOLDED), (2.0, Method.PROJECTED)])
+def test_past_the_limits_the_lower_raw_objective_decides(width: float, method: Method) -> None:
+    """A narrow ring stands out of the noise of many empty cells; of a wide one a threshold leaves only the crest."""
+    rng = np.random.default_rng(0)
+    angles, radii = rng.uniform(0, 2 * np.pi, 40_000), rng.normal(3, width, 40_000)
+    values = np.stack([5 + radii * np.cos(angles), radii * np.sin(angles)], axis=1)
+    release = shaken(synopsis_of(np.clip(values, [0, -5], [10, 5]), 90), "0.7")
+    placed = place(release, 20, Method.POSTERIOR, seed=0)
+    both = {each: place(release, 20, each, seed=0).centres for each in (Method.PROJECTED, Method.THRESHOLDED)}
+    apart = {each: np.square(placed.cells[:, None] - c).sum(axis=2).min(axis=1) for each, c in both.items()}
+    left, best = sorted(both, key=lambda each: -float(apart[each] @ release.counts))
+    assert best is method
+    assert placed.choice.method is method
+    assert np.array_equal(placed.centres, both[method])
+    assert "8,100 cells in 2 dimensions with 20 clusters" in placed.choice.reason
+    assert f"{left} ones have a higher raw objective" in placed.choice.reason
 
 
 def test_many_dimensions_are_clustered_by_the_cells_that_stand_out() -> None:

@@ -10,9 +10,11 @@ from scipy.stats import poisson
 
 from core.cells import DenseCells
 from core.clustering.fine_grid import FineGrid
+from core.clustering.layout import GridLayout
 from core.clustering.likelihood import CellLikelihood, between, cell_likelihood
 from core.clustering.mixture import axis_masses, products
 from core.clustering.posterior import posterior
+from core.clustering.relocation import GridRelocation
 from core.clustering.sampler import Tempering
 from core.domain.axis import RunAxis
 from core.domain.grid import Grid
@@ -63,7 +65,8 @@ def test_without_data_the_sampler_gives_back_its_prior(grid: Grid) -> None:
     nothing = np.zeros((9, 5))
     flat = CellLikelihood(unit=1, log=nothing, mean=nothing, variance=nothing)
     counts = np.arange(9.0)  # relocation prefers the last cells, and its Hastings factor takes that back
-    chains = Tempering(flat, counts, grid, size=size, k=k, replicas=48, rng=seeded(3))
+    relocation = GridRelocation(counts, grid, size)
+    chains = Tempering(flat, GridLayout.of(grid), relocation, size=size, k=k, replicas=48, rng=seeded(3))
     kept = [mixtures for mixtures, _expected in chains.run(400, burn_in=80, every=8)]
     amounts = np.concatenate([mixtures.a for mixtures in kept])
     background = np.concatenate([mixtures.a0 for mixtures in kept])

@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from core.cells import DenseCells, ThresholdedCells
+from core.clustering.blocks import MOST_POINTS, block_numbers
 from core.clustering.centres_within_cells import within_cells
 from core.clustering.fine_grid import FineGrid
-from core.clustering.methods import MOST_POINTS, Method, block_numbers, choose, labels_of
+from core.clustering.methods import Method, choose, labels_of
 from core.clustering.posterior import posterior
 from core.domain.attribute import Missing
 from core.domain.axis import RunAxis, UniformAxis

@@ -107,3 +107,10 @@ def test_effort_grows_with_what_is_asked() -> None:
     assert effort_of_boxes(cells(14), 5).seconds < effort_of_boxes(thresholded, 5).seconds
     with pytest.raises(InvalidQuery):
         effort_of_clusters(cells(14), k=0, asked=Method.LLOYD)
+
+
+def test_past_the_limits_both_methods_that_are_compared_are_estimated() -> None:
+    """Beyond the posterior's limits, an answer takes the time of projected and of thresholded centres."""
+    vast = cells(100)
+    parts = [effort_of_clusters(vast, k=8, asked=method).seconds for method in (Method.PROJECTED, Method.THRESHOLDED)]
+    assert effort_of_clusters(vast, k=8, asked=Method.POSTERIOR).seconds == pytest.approx(sum(parts))

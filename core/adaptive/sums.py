@@ -1,0 +1,243 @@
+"""LayerSums: counts of many boxes from the cells of an adaptive release, with the variance of their noise.
+
+A box is followed down the layers. What it holds of a layer whole is read off sums that were made before; only the cells
+on its border are followed further. Leaves that the border cuts count by the share inside, as everywhere.
+
+All places are whole numbers of steps (`core.adaptive.parts`), counted along an axis over all base cells. Three counts
+are made in one go: of the box, of the leaves that lie wholly inside it, and of all leaves that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.adaptive.border import Border, Item, cross
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.radius import radii
+from core.adaptive.slabs import SlabTable
+from core.adaptive.tables import CoarseTable, LeafTable, Taken
+from core.arrays import Floats, Wholes
+from core.domain.axis import UniformAxis
+from core.errors import InvalidQuery
+from core.noisy_histogram import NoisyHistogram
+from core.queries.edges import BoundedCounts, Edges
+
+_AT_ONCE = 2**19  # cells on borders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxSums:
+    """(3, boxes) arrays: estimate, variance, and the largest scale of a single draw of noise in it."""
+
+    estimate: Floats
+    variance: Floats
+    scale: Floats
+
+
+class LayerSums:
+    """What counts of boxes are read from, made once for a release."""
+
+    def __init__(self, synopsis: NoisyHistogram) -> None:
+        if not isinstance(synopsis.cells, AdaptiveCells):
+            raise InvalidQuery("This release has a grid.")
+        self.synopsis, self._fusion = synopsis, synopsis.cells.fusion
+        layers = self._fusion.layers
+        self._axes = [_AxisSteps(axis.widths(), axis.axis.value_cells) for axis in layers.axes]
+        self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
+        self._slabs = [SlabTable(self._fusion, self._leaves, x) for x in range(len(layers.axes))]
+        self._planning_scale = self._fusion.largest_scales
+
+    def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
+        """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha."""
+        sums = self.sums(edges)
+        deviation = np.sqrt(sums.variance)
+        reach = radii(deviation, sums.scale, alpha=alpha)
+        shown, inside, around = (
+            BoundedCounts(each, each - reach[i], each + reach[i], deviation[i]) for i, each in enumerate(sums.estimate)
+        )
+        return shown, inside, around
+
+    def nearest(self, edges: Edges) -> Edges:
+        """Each end at the nearest edge of a leaf along its axis; ends that meet there move apart by one edge.
+
+        Other leaves may still be cut: no line but those of the base runs between leaves everywhere.
+        """
+        low, high = edges.low.copy(), edges.high.copy()
+        for x, axis, lines in zip(self.synopsis.grid.ordered_axes, self._axes, self._lines, strict=True):
+            first, last = (_nearest(lines, axis.steps(each[:, 0, x])) for each in (low, high))
+            last = np.maximum(last, np.minimum(first + 1, len(lines) - 1))
+            first = np.minimum(first, last - 1)
+            low[:, 0, x], high[:, 0, x] = axis.units(lines[first]), axis.units(lines[last])
+        return Edges(low=low, high=high)
+
+    def in_codes(self, edges: Edges) -> tuple[Wholes, Wholes]:
+        """(boxes, d) twice: the ends of boxes along the ordered axes in codes."""
+        low, high = (np.empty((len(edges), len(self._axes)), dtype=np.int64) for _ in range(2))
+        pairs = zip(self.synopsis.grid.ordered_axes, self._axes, self._fusion.layers.axes, strict=True)
+        for i, (x, axis, codes) in enumerate(pairs):
+            for ends, each in ((low, edges.low), (high, edges.high)):
+                steps = axis.steps(each[:, 0, x])
+                places = np.clip(np.searchsorted(axis.starts, steps, side="right") - 1, 0, len(codes.starts) - 2)
+                inside = (steps - axis.starts[places]) << codes.shift
+                ends[:, i] = np.minimum(codes.starts[places] + inside, codes.starts[places + 1])
+        return low, high
+
+    @cached_property
+    def _lines(self) -> list[Wholes]:
+        """The edges of all leaves along each axis, in steps, ascending."""
+        layers = self._fusion.layers
+        begin, width = layers.leaf_spans
+        places = layers.base_places[layers.leaf_base][:, list(layers.base.ordered_axes)]
+        starts = [axis.starts[places[:, x]] + begin[:, x] for x, axis in enumerate(self._axes)]
+        return [np.unique(np.concatenate([each, each + width[:, x]])) for x, each in enumerate(starts)]
+
+    def sums(self, edges: Edges) -> BoxSums:
+        """The same without bounds."""
+        each = max(1, self.synopsis.cells.visited_by_a_box + len(self._fusion.base))
+        step = max(1, _AT_ONCE // each)
+        parts = [self._some(edges.part(slice(start, start + step))) for start in range(0, len(edges), step)]
+        return BoxSums(*(np.concatenate(column, axis=1) for column in zip(*parts, strict=True)))
+
+    def _some(self, edges: Edges) -> tuple[Floats, Floats, Floats]:
+        """Estimate, variance and scale of some boxes."""
+        fusion, boxes = self._fusion, len(edges)
+        owners, bases, item = self._base_cells(edges)
+        estimate, variance, scale, pulled = (np.zeros((3, len(owners))) for _ in range(4))
+        # What is whole in all three counts is read off the base.
+        widths = fusion.layers.coarse.widths[bases]
+        is_cut = (item.low > 0) | (item.high < widths)
+        whole = ~is_cut.any(axis=1)
+        estimate[:, whole], variance[:, whole] = fusion.base[bases[whole]], fusion.t[bases[whole]]
+        scale[:, whole], pulled[:, whole] = self._planning_scale[bases[whole]], fusion.t[bases[whole]]
+        cut = np.flatnonzero(~whole)
+        estimate[:, cut], variance[:, cut], pulled[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        scale[:, cut] = self._planning_scale[bases[cut]]
+        first = np.searchsorted(owners, np.arange(boxes))
+        together = np.add.reduceat(pulled, first, axis=1)
+        variance = np.add.reduceat(variance, first, axis=1) - fusion.pull * together**2
+        of_size = 0.0 if fusion.bought is None else fusion.pull / fusion.bought.law.rate
+        return (
+            np.add.reduceat(estimate, first, axis=1),
+            np.maximum(variance, 0.0),
+            np.maximum(np.maximum.reduceat(scale, first, axis=1), of_size * together),
+        )
+
+    def _base_cells(self, edges: Edges) -> tuple[Wholes, Wholes, Item]:
+        """The base cells that each box touches: (box, base cell, what the box takes of it), by box."""
+        grid = self.synopsis.grid
+        owners, numbers = np.arange(len(edges)), np.zeros(len(edges), dtype=np.int64)
+        taken: list[tuple[Wholes, Wholes, Wholes]] = []
+        ordered = iter(self._axes)
+        for x, axis in enumerate(grid.axes):
+            if axis.is_ordered:
+                lists = next(ordered).cells(edges, x, takes_the_end=isinstance(axis, UniformAxis))
+            else:
+                lists = _chosen(edges, x)
+            entry, place = cross(owners, lists.first, lists.count)
+            owners, numbers = owners[entry], numbers[entry] * axis.cells + lists.places[place]
+            taken = [(low[entry], high[entry], end[entry]) for low, high, end in taken]
+            if axis.is_ordered:
+                taken.append((lists.low[place], lists.high[place], lists.end[place]))
+        return owners, numbers, Item(*(np.stack(column, axis=1) for column in zip(*taken, strict=True)))
+
+    def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+        """What base cells that are cut add: estimate, variance, and t times the mean of what is taken of them."""
+        fusion, pairs = self._fusion, len(bases)
+        border = Border.of(fusion.layers.coarse, bases, item)
+        inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
+        estimate = np.broadcast_to(inside_z, (3, pairs)).copy()
+        sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
+        within = np.zeros((3, pairs))
+        for owner, u, ways in self._borders(border, is_cut):
+            starts = np.flatnonzero(np.diff(owner, prepend=-1))  # owners ascend
+            owners = owner[starts]
+            for i, taken in enumerate(ways):
+                part = u * taken.mean
+                estimate[i, owners] += np.add.reduceat(taken.estimate, starts)
+                sum_u[i, owners] += np.add.reduceat(part, starts)
+                sum_uu[i, owners] += np.add.reduceat(part * taken.mean, starts)
+                within[i, owners] += np.add.reduceat(taken.spread, starts)
+        within *= fusion.leaf_variance[bases]
+        total, t = fusion.total_u[bases], fusion.t[bases]
+        variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
+        return estimate, variance, t * sum_u / total
+
+    def _borders(self, border: Border, is_cut: NDArray[np.bool_]) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
+        """Items and coarse cells, taken together where they can be: u, and what is taken of them, for each count."""
+        alone = is_cut.sum(axis=1) == 1
+        for x, slabs in enumerate(self._slabs):
+            items = np.flatnonzero(alone & is_cut[:, x])
+            for owner, u, ways in slabs.take(border.cells[items], border.item.part(items), x):
+                yield items[owner], u, ways
+        items = np.flatnonzero(~alone)
+        for face in border.part(items).faces():
+            yield items[face.owner], self._fusion.u[face.parts], self._leaves.take(face)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lists:
+    """For each box a list of cells of an axis: from entry `first`, `count` of them; with low, high and end in steps."""
+
+    first: Wholes
+    count: Wholes
+    places: Wholes
+    low: Wholes
+    high: Wholes
+    end: Wholes
+
+
+class _AxisSteps:
+    """The base cells of an ordered axis in steps, counted over all of them; missing values have one step at the end."""
+
+    def __init__(self, widths: Wholes, value_cells: int) -> None:
+        self.widths = widths
+        self.starts = np.append(0, np.cumsum(widths))
+        self._end = self.starts[value_cells]  # of values
+
+    def steps(self, ends: Floats) -> Wholes:
+        """Ends in cell units of the base -> steps."""
+        places = np.minimum(np.floor(ends).astype(np.int64), len(self.widths) - 1)
+        steps: Wholes = self.starts[places] + np.rint((ends - places) * self.widths[places]).astype(np.int64)
+        return steps
+
+    def units(self, steps: Wholes) -> Floats:
+        """Steps -> cell units of the base."""
+        places = np.clip(np.searchsorted(self.starts, steps, side="right") - 1, 0, len(self.widths) - 1)
+        units: Floats = places + (steps - self.starts[places]) / self.widths[places]
+        return units
+
+    def cells(self, edges: Edges, x: int, *, takes_the_end: bool) -> _Lists:
+        """The cells that each box touches. Of numbers, a box touches the cell that begins at its upper end too."""
+        low, high = self.steps(edges.low[:, 0, x]), self.steps(edges.high[:, 0, x])
+        high = np.maximum(high, np.minimum(low + 1, self.starts[-1]))
+        low = np.minimum(low, high - 1)
+        end = np.where(high < self._end, high + takes_the_end, high)
+        first, last = (np.searchsorted(self.starts, each, side="right") - 1 for each in (low, end - 1))
+        count = last - first + 1
+        boxes, offsets = cross(np.arange(len(low)), np.zeros(len(low), dtype=np.int64), count)
+        places = first[boxes] + offsets
+        start, width = self.starts[places], self.widths[places]
+        low, high, end = (np.clip(each[boxes] - start, 0, width) for each in (low, high, end))
+        return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, low, high, end)
+
+
+def _nearest(lines: Wholes, steps: Wholes) -> Wholes:
+    """The place of the nearest line, the upper one of two that are equally near."""
+    above = np.clip(np.searchsorted(lines, steps), 1, len(lines) - 1)
+    nearest: Wholes = above - (steps - lines[above - 1] < lines[above] - steps)
+    return nearest
+
+
+def _chosen(edges: Edges, x: int) -> _Lists:
+    """The categories that each box has: all of them are whole."""
+    low, high = edges.low[:, :, x].astype(np.int64), edges.high[:, :, x].astype(np.int64)
+    runs = high - low
+    run, offsets = cross(np.arange(runs.size), np.zeros(runs.size, dtype=np.int64), runs.ravel())
+    places, count = low.ravel()[run] + offsets, runs.sum(axis=1)
+    none = np.zeros(len(places), dtype=np.int64)
+    return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, none, none, none)
