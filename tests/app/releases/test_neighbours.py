@@ -177,11 +177,13 @@ _NOISY = [
     (re.compile(r'"counts": ?\d+'), '"counts": "noisy"'),
     (
         re.compile(
-            r'"grid": ?\{"cells_per_axis": ?\d+, ?"dimensions": ?2(, ?"cells": ?\d+, ?"shape": ?\[\d+, ?\d+\])?\}'
+            r'"grid": ?\{"cells_per_axis": ?\d+, ?"dimensions": ?2'
+            r'(, ?"cells": ?\d+, ?"shape": ?\[\d+, ?\d+\](, ?"layered": ?false, ?"leaves": ?null)?)?\}'
         ),
         '"grid": "noisy"',
     ),
     (re.compile(r'"size": ?\d+'), '"size": "noisy"'),
+    (re.compile(r"\d+ cells on each of 2 axes"), "noisy cells"),  # the page of the release
 ]
 
 
