@@ -9,7 +9,7 @@ from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.checkpoint import Checkpoint
 from core.clustering.blocks import block_means, block_numbers
-from core.clustering.kmeans import lloyd, nearest
+from core.clustering.kmeans import lloyd, nearest, steps_allowed
 from core.clustering.leaf_noise import redrawn
 from core.clustering.methods import Placed
 from core.clustering.weights import weights_of
@@ -69,12 +69,13 @@ def _stability_with_offsets(
     histogram: NoisyHistogram, placed: Placed, offsets: Offsets, seed: int, checkpoint: Checkpoint
 ) -> float:
     rng, middles, halves = seeded(seed), histogram.cells.centres(), histogram.cells.half_widths()
-    moved = []
+    moved, steps = [], steps_allowed(len(middles), _REDRAWS * placed.centres.size)  # as if all ran at once
     for _ in range(_REDRAWS):
         checkpoint()
         noisy = (histogram.counts + histogram.law.simulate((len(middles),), rng)).astype(np.float64)
         weights = weights_of(histogram, placed.choice.method, noisy)
         points = middles + halves * offsets.redrawn(rng).shrunk_means(noisy)
         heavy = weights > 0.0
-        moved.append(lloyd(points[heavy], weights[heavy], placed.centres[None], checkpoint=checkpoint))
+        starts = placed.centres[None]
+        moved.append(lloyd(points[heavy], weights[heavy], starts, iterations=steps, checkpoint=checkpoint))
     return stability(placed, np.concatenate(moved))

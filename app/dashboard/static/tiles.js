@@ -1,6 +1,7 @@
 // The leaves of an adaptive release as charts: a heat map of two attributes, or bars of one. Cells are drawn as they are,
-// small where rows are many, so colour and height are rows per area. Leaves of different categories lie over each other:
-// their rows are added up.
+// small where rows are many, so colour and height are rows per area. Leaves that differ in what is not shown lie over each
+// other: their rows are added up, and their noise as if it were independent. That is too much rather than too little: fused
+// estimates of leaves that share a planning count make up for each other's errors.
 import { axis, plain } from "./charts.js";
 import { number } from "./format.js";
 import { APART, axesOf, missingBlock } from "./histogram.js";
@@ -111,7 +112,7 @@ function told(tiles, column, row, paint) {
     if (!paint.overlaps && own.has(i)) return own.get(i);
     const rows = paint.overlaps ? paint.density[square] * paint.areas[i] : tiles.estimates[i];
     const reach = paint.overlaps ? Math.sqrt(paint.spread[square]) * paint.areas[i] : tiles.reach[i];
-    const words = [plain(column.nameOf(i)), plain(row.nameOf(i)), ...[rows, rows - reach, rows + reach].map((value) => number(Math.round(value) + 0, 12))];
+    const words = [plain(column.nameOf(i)), plain(row.nameOf(i)), ...[rows, rows - reach, rows + reach].map((value) => Math.round(value) + 0)];
     own.set(i, words);
     return words;
   };
@@ -139,7 +140,7 @@ export function tileMap(colour, shown, answer, showscale) {
   const traces = parts.map(({ row, column, paint }, place) => ({
     type: "heatmap", x: column.edges, y: row.edges, xaxis: column.axis, yaxis: row.axis, zmin: 0, zmax: scale.top, colorscale: colour.heat,
     z: table(paint, (square) => scale.colourOf(paint.density[square])), customdata: table(paint, told(tiles, column, row, paint)),
-    hovertemplate: `${plain(across.name)} %{customdata[0]}<br>${plain(up.name)} %{customdata[1]}<br>about %{customdata[2]} rows (%{customdata[3]} to %{customdata[4]})<extra></extra>`,
+    hovertemplate: `${plain(across.name)} %{customdata[0]}<br>${plain(up.name)} %{customdata[1]}<br>about %{customdata[2]:,} rows (%{customdata[3]:,} to %{customdata[4]:,})<extra></extra>`,
     colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: colour.soft, size: 11 }, len: 0.9, tickmode: "array", tickvals: scale.tickvals, ticktext: scale.ticktext },
     showscale: showscale && place === 0,
   }));
@@ -162,7 +163,7 @@ export function tileBars(colour, [attribute], answer) {
       type: "bar", x: squares.map((square) => block.edges[square] + width(square) / 2), width: squares.map((square) => width(square) * (block.ticks ? 0.7 : 1)),
       y: squares.map((square) => (paint.density[square] / blocks[0].width) * size), xaxis: block.axis,
       marker: { color: block.axis === "x" ? colour.accent : colour.soft, line: { width: 0 } }, customdata: squares.map(tell),
-      hovertemplate: `${plain(attribute.name)} %{customdata[0]}<br>about %{customdata[2]} rows (%{customdata[3]} to %{customdata[4]})<extra></extra>`,
+      hovertemplate: `${plain(attribute.name)} %{customdata[0]}<br>about %{customdata[2]:,} rows (%{customdata[3]:,} to %{customdata[4]:,})<extra></extra>`,
     };
   });
   return {
