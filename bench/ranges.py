@@ -1,7 +1,8 @@
 """Range counts on real rows: the rules of the service beside Adaptive Grid (Qardaji, Yang and Li 2013).
 
-`python -m bench.ranges [--draws 5]`; FULL=1 in the environment draws 20 times. The rows are those of
-`bench.rangesets`. Every method answers the same ranges, which follow from the set's name:
+`python -m bench.ranges [--draws 5]`; with FULL=1 in the environment 20 draws, and the sets that were used for
+development too. The rows are those of `bench.rangesets`. Every method answers the same ranges, which follow from the
+set's name:
 
 - *random*: along each axis between two uniform places,
 - *1 %*: of the volume, with sides up to four times as long as others, at a uniform place.
@@ -10,7 +11,7 @@ Errors are against the exact counts: the root mean square over ranges and draws,
 N / 1000), the relative error of the paper on Adaptive Grid. An entry is the ratio to Adaptive Grid, its geometric mean
 over sets, the standard error of that mean (sets are what varies), and the ratio of the worst set.
 
-Sets that were used for development are shown by themselves and are in no mean. `hold` is the share of ranges whose
+Sets that were used for development are in no mean. `hold` is the share of ranges whose
 exact count lies in the 95 % interval of the answer.
 """
 
@@ -27,7 +28,7 @@ from rich.progress import track
 
 from bench.peers.adaptive_grid import adaptive_grid
 from bench.published import Floats
-from bench.rangesets import RangeSet, range_sets
+from bench.rangesets import Group, RangeSet, range_sets
 from bench.report import Section, publish
 from bench.synopses import RowsInMemory, drawn, rows_in_memory
 from core.plan import Rule
@@ -39,7 +40,7 @@ EPSILONS = ("1", "0.1")
 KINDS = ("random", "1 %")
 MEASURES = tuple(f"{name}, {kind}" for kind in KINDS for name in ("RMSE", "relative"))
 CLUSTERS = 4  # an order names K; counts depend on it through the rugnik grid, and through the switch at N epsilon / K
-RANGES = 500  # of each kind
+RANGES = 300  # of each kind
 LEVEL = 0.95
 DRAWS, FULL_DRAWS = 5, 20
 
@@ -83,13 +84,15 @@ def ranges_of(kind: str, d: int, rng: np.random.Generator) -> Floats:
 
 
 def exact_counts(rows: Floats, ranges: Floats) -> Floats:
-    """How many rows lie in each range; rows at 1 belong to ranges that end there."""
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    """How many rows lie in each range."""
+    first, *others = rows[np.argsort(rows[:, 0], kind="stable")].T.copy()
     counts = np.empty(len(ranges))
     for i, (lower, upper) in enumerate(ranges):
-        start, stop = np.searchsorted(rows[:, 0], (lower[0], upper[0]))
-        rest = rows[start:stop, 1:]
-        counts[i] = ((rest >= lower[1:]) & (rest < upper[1:])).all(axis=1).sum()
+        start, stop = np.searchsorted(first, (lower[0], upper[0]))
+        inside = np.ones(stop - start, dtype=np.bool_)
+        for x, column in enumerate(others, start=1):
+            inside &= (column[start:stop] >= lower[x]) & (column[start:stop] < upper[x])
+        counts[i] = np.count_nonzero(inside)
     return counts
 
 
@@ -113,21 +116,43 @@ def _squares_and_shares(errors: Floats, exact: Floats, size: int) -> Floats:
     return np.array([each.mean() for pair in means for each in pair])
 
 
-def measure(chosen: RangeSet, epsilon: str, draws: int) -> Outcome:
-    """Every method on one set."""
-    points = chosen.rows()
-    n, d = points.shape
+class Workload(NamedTuple):
+    """The rows of a set, as values and as records, and the ranges with their exact counts."""
+
+    points: Floats
+    rows: RowsInMemory
+    ranges: Floats
+    boxes: tuple[Box, ...]
+    exact: Floats
+
+    @classmethod
+    def of(cls, chosen: RangeSet) -> Workload:
+        """The ranges follow from the name of the set."""
+        points = chosen.rows()
+        rng = np.random.default_rng(list(chosen.name.encode()))
+        ranges = np.concatenate([ranges_of(kind, chosen.dimensions, rng) for kind in KINDS])
+        return cls(points, rows_in_memory(points), ranges, _boxes(ranges), exact_counts(points, ranges))
+
+
+def measure(chosen: RangeSet, draws: int) -> list[Outcome]:
+    """Every method on one set, at each epsilon."""
+    workload = Workload.of(chosen)
+    return [_measure_at(chosen, workload, epsilon, draws) for epsilon in EPSILONS]
+
+
+def _measure_at(chosen: RangeSet, workload: Workload, epsilon: str, draws: int) -> Outcome:
+    points, exact, n = workload.points, workload.exact, len(workload.points)
     rng = np.random.default_rng([*chosen.name.encode(), round(1000 * float(epsilon))])
-    ranges = np.concatenate([ranges_of(kind, d, rng) for kind in KINDS])
-    exact, boxes = exact_counts(points, ranges), _boxes(ranges)
-    rows: RowsInMemory = rows_in_memory(points)
     peer, errors = np.zeros(4), np.zeros((len(METHODS), 4))
     cells, hold = np.zeros(len(METHODS)), np.zeros(len(METHODS))
     for _ in range(draws):
-        peer += _squares_and_shares(adaptive_grid(points, float(epsilon), rng).count(ranges) - exact, exact, n) / draws
+        answers = adaptive_grid(points, float(epsilon), rng).count(workload.ranges)
+        peer += _squares_and_shares(answers - exact, exact, n) / draws
         for i, method in enumerate(METHODS):
-            synopsis = drawn(rows, epsilon=epsilon, clusters=CLUSTERS, declared=method.declared, rule=method.rule)
-            count, low, high = _answers(synopsis, boxes)
+            synopsis = drawn(
+                workload.rows, epsilon=epsilon, clusters=CLUSTERS, declared=method.declared, rule=method.rule
+            )
+            count, low, high = _answers(synopsis, workload.boxes)
             errors[i] += _squares_and_shares(count - exact, exact, n) / draws
             cells[i] += len(synopsis.counts) / draws
             hold[i] += ((low <= exact) & (exact <= high)).mean() / draws
@@ -144,23 +169,23 @@ def _mean(ratios: Sequence[float]) -> str:
     return f"{mean:.2f} ± {error:.2f} ({max(ratios):.2f})"
 
 
-def summary(outcomes: Sequence[Outcome], d: int) -> Section:
-    """Geometric means over the sets with d attributes that were not used for development."""
-    held_out = [each for each in outcomes if each.chosen.dimensions == d and not each.chosen.development]
+def summary(outcomes: Sequence[Outcome], d: int, group: Group) -> Section:
+    """Geometric means over the sets of a group with d attributes."""
+    measured = [each for each in outcomes if each.chosen.dimensions == d and each.chosen.group is group]
     rows = []
     for epsilon in EPSILONS:
-        chosen = [each for each in held_out if each.epsilon == epsilon]
+        chosen = [each for each in measured if each.epsilon == epsilon]
         for i, method in enumerate(METHODS):
             ratios = np.array([each.errors[i] / each.peer for each in chosen])
             hold = np.mean([each.hold[i] for each in chosen])
             rows.append([epsilon, method.name, *(_mean(column.tolist()) for column in ratios.T), f"{hold:.3f}"])
-    sets = len({each.chosen.name for each in held_out})
+    sets = len({each.chosen.name for each in measured})
     remarks = [f"{sets} sets. Geometric mean of the ratio to Adaptive Grid ± standard error (worst set)."]
     if d == 2:
         remarks.append(
             "Targets for `adaptive`: RMSE at most 0.9, relative error at most 0.75, a fifth of rugnik's RMSE."
         )
-        remarks += [_beside_rugnik(held_out, epsilon) for epsilon in EPSILONS]
+        remarks += [_beside_rugnik(measured, epsilon) for epsilon in EPSILONS]
     else:
         remarks.append("Adaptive Grid is for two attributes; this is our extension of it.")
     title = f"Range counts, {d} attribute{'s' if d > 1 else ''}: ratio to Adaptive Grid"
@@ -181,26 +206,32 @@ def detail(outcomes: Sequence[Outcome]) -> Section:
     rows = []
     for each in outcomes:
         ratios = [f"{ratio:.2f}" for ratio in each.errors[0] / each.peer]
-        name = f"{each.chosen.name} *" if each.chosen.development else each.chosen.name
+        name = f"{each.chosen.name} *" if each.chosen.group is Group.DEVELOPMENT else each.chosen.name
         start = [name, str(each.chosen.dimensions), f"{each.rows:,}", each.epsilon, f"{each.cells[0]:,.0f}"]
         rows.append([*start, *ratios, f"{each.hold[0]:.3f}"])
     header = ["rows", "d", "N", "epsilon", "leaves", *MEASURES, "hold"]
     return Section("Range counts: `adaptive` / Adaptive Grid", ["* used for development."], header, rows)
 
 
-def run(draws: int | None = None) -> list[Section]:
+def run(draws: int | None = None, *, reserve: bool = False) -> list[Section]:
     """Means by the number of attributes, and every set."""
-    draws = draws or (FULL_DRAWS if os.environ.get("FULL") == "1" else DRAWS)
-    cases = [(chosen, epsilon) for chosen in range_sets() for epsilon in EPSILONS]
-    outcomes = [measure(chosen, epsilon, draws) for chosen, epsilon in track(cases, "range counts")]
-    return [*(summary(outcomes, d) for d in (2, 3, 1)), detail(outcomes)]
+    full = os.environ.get("FULL") == "1"
+    draws = draws or (FULL_DRAWS if full else DRAWS)
+    group = Group.RESERVE if reserve else Group.HELD_OUT
+    groups = {group, Group.DEVELOPMENT} if full else {group}
+    chosen = [each for each in range_sets() if each.group in groups]
+    outcomes = [outcome for each in track(chosen, "range counts") for outcome in measure(each, draws)]
+    means = [summary(outcomes, d, group) for d in ((2,) if reserve else (2, 3, 1))]
+    return [*means, detail(outcomes)]
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Range counts on real rows beside Adaptive Grid.")
     parser.add_argument("--draws", type=int, default=None, help="releases of each set")
-    publish(run(parser.parse_args().draws), "ranges")
+    parser.add_argument("--reserve", action="store_true", help="the sets in reserve: only to confirm a changed rule")
+    options = parser.parse_args()
+    publish(run(options.draws, reserve=options.reserve), "ranges")
 
 
 if __name__ == "__main__":

@@ -72,12 +72,14 @@ def drawn(rows: RowsInMemory, *, epsilon: str, clusters: int, declared: bool, ru
     )
 
 
-def released(points: Floats, *, epsilon: str, clusters: int, declared: bool, rng: np.random.Generator) -> Synopsis:
+def released(
+    points: Floats, *, epsilon: str, clusters: int, declared: bool, rng: np.random.Generator, rule: Rule = Rule.RUGNIK
+) -> Synopsis:
     """Rows in [-1, 1]^d as the service would release them, their number declared or bought with 5 % of epsilon."""
     n, d = points.shape
     size = DeclaredSize(n) if declared else EstimatedSize()
     domain = Domain(tuple(Number(f"x{axis}", -1, 1) for axis in range(d)))
-    order = Order(attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=clusters, size=size)
+    order = Order(attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=clusters, size=size, rule=rule)
     noisy_size = None if declared else n + int(_noise(order.size_epsilon, 1, rng)[0])
     plan = make_plan(order, max_cells=_MAX_CELLS, noisy_size=noisy_size)
     exact = count(take_in(tuple(points.T), domain, OutOfRange.CLIP).records, plan.grid)

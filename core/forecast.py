@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil, prod, sqrt
 
@@ -10,6 +11,7 @@ from core.adaptive.shares import LayerLaws
 from core.adaptive_picture import adaptive_picture
 from core.budget import Epsilon
 from core.errors import InvalidOrder, TooManyCells
+from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.plan import (
     MAX_EPSILON,
     AttributeCost,
@@ -81,8 +83,7 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
         case EstimatedSize(guess=guess):
             plan = make_plan(order, max_cells=max_cells, noisy_size=guess)
     size_law = order.size_law
-    # Of a leaf, where the plan is layered: on the longer of the two paths, as it is drawn.
-    law = LayerLaws.of(order.histogram_epsilon, order.unit).leaf_cut if plan.is_layered else order.law
+    law = cell_law(plan)
     theorem_range = _theorem_range(plan)
     return Forecast(
         plan=plan,
@@ -97,6 +98,12 @@ def forecast(order: Order, *, max_cells: int) -> Forecast | None:
         costs=() if order.is_numbers_only else attribute_costs(order, max(plan.ordered_cells, default=1)),
         people=tuple(_people(order, max_cells)),
     )
+
+
+def cell_law(plan: Plan) -> DiscreteLaplace:
+    """The noise of a cell; of a layered plan that of a leaf below a base cell that was cut, the wider of the two."""
+    order = plan.order
+    return LayerLaws.of(order.histogram_epsilon, order.unit).leaf_cut if plan.is_layered else order.law
 
 
 def _count_error(plan: Plan, max_cells: int) -> float | None:
@@ -143,12 +150,12 @@ def _people(order: Order, max_cells: int) -> Iterator[PersonCost]:
         return
     for max_rows in COMPARED_ROWS:
         other = replace(order, unit=Unit(order.unit.column, max_rows))
-        try:
+        law, count_error = other.law, None
+        with suppress(TooManyCells):  # less noise calls for more cells
             noisy_size = other.size.guess if isinstance(other.size, EstimatedSize) else None
-            count_error = _count_error(make_plan(other, max_cells=max_cells, noisy_size=noisy_size), max_cells)
-        except TooManyCells:  # less noise calls for more cells
-            count_error = None
-        yield PersonCost(max_rows=max_rows, cell_sd=other.law.standard_deviation, count_error=count_error)
+            plan = make_plan(other, max_cells=max_cells, noisy_size=noisy_size)
+            law, count_error = cell_law(plan), _count_error(plan, max_cells)
+        yield PersonCost(max_rows=max_rows, cell_sd=law.standard_deviation, count_error=count_error)
 
 
 def _warnings(plan: Plan, theorem_range: tuple[float, float] | None) -> Iterator[str]:

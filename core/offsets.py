@@ -8,8 +8,9 @@ An offset is a whole number from -S (the lower edge) to S (the upper edge), S = 
 privacy loss are in `core.mechanisms.vector_laplace`.
 
 Whether a release has offsets is public: its order says it (`takes_offsets` decides when it is placed). From
-OFFSET_DIMENSIONS ordered attributes on it has them. Measured on data that no figure is reported on (three seeds of the
-paper's generator, heavy tails, boxes, clusters of different widths; N = 100,000, K = 8): WCSS over no privacy at
+OFFSET_DIMENSIONS ordered attributes on it has them. Measured with a prototype (floating-point noise of the same law) on
+data that no figure is reported on (three seeds each of the paper's generator, heavy tails, boxes, clusters of different
+widths; N = 100,000, K = 8): WCSS over no privacy at
 epsilon 0.1 is 1.02 to 1.03 with offsets and 1.18 to 1.42 without at d = 7, and 1.01 and 1.02 to 1.08 at d = 6. Up to
 six attributes a grid keeps every cell, whose counts of ranges a threshold would bias.
 """

@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.asking import Asked, GroupBy, Level, Release, Seed, Table, Where, form_of, release_id, short, sides, span
+from app.cli.asking import (
+    Asked,
+    GroupBy,
+    Level,
+    Release,
+    Seed,
+    Table,
+    Where,
+    about_part,
+    form_of,
+    release_id,
+    short,
+    sides,
+    span,
+)
 from app.cli.options import URL, AsJson, Key, Output, Url, connect
 from app.cli.output import note, show_json, show_table
 
@@ -49,6 +63,8 @@ def count(
         note(f"{group}{ends} with {100 * level:g} % probability: {cut}.")
         for name, moved in (answer.snapped or {}).items():
             note(f"{name} was counted from {short(moved.low, 6)} to {short(moved.high, 6)}, the nearest cell edges.")
+        if answer.size_weight is not None:
+            note(f"{group}The bought number of rows makes it more precise, with weight {answer.size_weight:.2f}.")
 
 
 def _count_table(answer: Count) -> Table:
@@ -108,11 +124,20 @@ def quantiles(
     from rugnik.wire import Quantiles
 
     def table(answer: Quantiles) -> Table:
-        rows = [(each.q, each.value, each.interval.low, each.interval.high) for each in answer.quantiles]
-        return ("q", attribute, "low", "high"), rows
+        rows = [
+            (
+                each.q,
+                each.value,
+                *(end for ends in (each.interval, each.discretisation) for end in (ends.low, ends.high)),
+            )
+            for each in answer.quantiles
+        ]
+        return ("q", attribute, "low", "high", "cell from", "cell to"), rows
 
     asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
     asked.show(Quantiles, table, attribute=attribute, q=q or [0.25, 0.5, 0.75], level=level)
+    if asked.as_table:
+        note("low to high covers noise and grid; the cell is what the grid alone leaves open.")
 
 
 @query.command()
@@ -136,11 +161,18 @@ def moments(
 
     asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
     asked.show(Moments, _moments_table, level=level)
+    if asked.as_table:
+        note(
+            "low to high covers the noise. The grid can add at most what its column says, where there is such a bound."
+        )
 
 
 def _moments_table(answer: Moments) -> Table:
-    rows = [(name, of, each.value, each.interval.low, each.interval.high) for name, of, each in answer.estimates()]
-    return ("moment", "of", "value", "low", "high"), rows
+    rows = [
+        (name, of, each.value, each.interval.low, each.interval.high, shift)
+        for (name, of, each), shift in zip(answer.estimates(), answer.shifts(), strict=True)
+    ]
+    return ("moment", "of", "value", "low", "high", "grid adds up to"), rows
 
 
 @query.command()
@@ -179,12 +211,15 @@ def clusters(
         note(f"{group}method {answer.method}, stability {answer.stability:.2f}, inertia {answer.inertia:.4g}")
         if answer.method_reason and value is None:
             note(answer.method_reason)
+    if asked.as_table:
+        note("Intervals cover the noise; ± is what the grid can add to a centre at most.")
 
 
 def _clusters_table(answer: Clusters) -> Table:
     rows = []
-    for center, size, certain in zip(answer.centers, answer.sizes, answer.uncertainty, strict=True):
-        spans = [span(value, each.low, each.high) for value, each in zip(center, certain.center, strict=True)]
+    for i, (center, size, certain) in enumerate(zip(answer.centers, answer.sizes, answer.uncertainty, strict=True)):
+        parts = zip(center, certain.center, answer.shift(i), strict=True)
+        spans = [span(value, each.low, each.high, shift) for value, each, shift in parts]
         chance = [] if certain.noise_probability is None else [f"{certain.noise_probability:.2g}"]
         rows.append((round(size), f"{certain.size.low:,.0f} … {certain.size.high:,.0f}", *spans, *chance))
     judged = any(certain.noise_probability is not None for certain in answer.uncertainty)
@@ -248,6 +283,7 @@ def rows(
         show_json(answer.raw)
     else:
         show_table(answer.attributes, answer.rows)
+        about_part(answer)
 
 
 @query.command()
@@ -280,6 +316,7 @@ def synopsis(
         return
     cells = [(*box, counted) for box, counted in zip(answer.boxes(), answer.counts, strict=True)]
     show_table((*sides(answer.attributes), "count"), cells)
+    about_part(answer)
     if answer.threshold is not None:
         note(f"Only cells whose noisy count is {answer.threshold} or more were released.")
 

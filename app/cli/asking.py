@@ -98,6 +98,9 @@ class Asked:
             columns, own = table(each)
             rows += [(value, *row) for row in own]
         self._print(grouped, (self.group_by, *columns), rows)
+        if self.as_table:
+            for value, each in answers.items():
+                self._remarks(each, f"{value}: ")
         return list(answers.items())
 
     def _print(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -105,10 +108,18 @@ class Asked:
             show_json(answer.raw, self.output)
             return
         show_table(columns, rows)
-        if answer.slice:
-            note("About the part " + ", ".join(f"{name}:{part}" for name, part in answer.slice.items()) + ".")
-        for warning in answer.raw.get("warnings", ()):
-            note(f"Note: {warning}")
+        about_part(answer)
+        self._remarks(answer)
+
+    def _remarks(self, answer: Answer, group: str = "") -> None:
+        for text in (*answer.raw.get("warnings", ()), *answer.notes):
+            note(f"{group}Note: {text}")
+
+
+def about_part(answer: Answer) -> None:
+    """Say which part of the rows was answered: whole cells."""
+    if answer.slice:
+        note("About the part " + ", ".join(f"{name}:{part}" for name, part in answer.slice.items()) + ".")
 
 
 def sides(axes: Sequence[Axis]) -> list[str]:
@@ -117,9 +128,10 @@ def sides(axes: Sequence[Axis]) -> list[str]:
     return [name for pair in names for name in pair]
 
 
-def span(value: Value, low: Value, high: Value) -> str:
-    """A value with its interval."""
-    return f"{short(value, 4)} ({short(low, 4)} … {short(high, 4)})"
+def span(value: Value, low: Value, high: Value, shift: float) -> str:
+    """A value with its interval, and how far the grid can move it: of a date in days, of a datetime in seconds."""
+    unit = "" if not isinstance(value, str) else " s" if "T" in value else " days"
+    return f"{short(value, 4)} ({short(low, 4)} … {short(high, 4)}) ± {shift:.2g}{unit}"
 
 
 def short(value: Value, digits: int) -> str:

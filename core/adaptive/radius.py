@@ -4,7 +4,7 @@ The error is a weighted sum of independent draws, of which none has a larger sca
 further from normal than a sum of n = s^2 / (2 B^2) Laplace draws of equal scale, for which radii are exact.
 
 The weights depend a little on the same draws, because the cuts do. What that adds on average is taken off
-(`core.adaptive.selection`); what it does to the spread `_MARGIN` allows for. In simulations of counts from 0 to 1,200
+(`core.adaptive.selection`); what it does to the spread `MARGIN` allows for. In simulations of counts from 0 to 1,200
 rows a cell a factor of 1.07 was enough at 50, 95 and 99 % (docs/methods/adaptive.md). That is measured, not proved.
 """
 
@@ -19,7 +19,7 @@ from core.arrays import Floats
 from core.intervals.radius import equal_radii
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 
-_MARGIN = 1.1
+MARGIN = 1.1  # on the radius of fixed weights
 _FINE = DiscreteLaplace(nano=10**6)  # steps so small that the law is as good as continuous
 _DRAWS = 2 ** np.arange(13)
 
@@ -28,7 +28,7 @@ def radii(deviation: Floats, scale: Floats, *, alpha: float) -> Floats:
     """The radius of each error, from its standard deviation and the largest scale of a draw in it."""
     draws = (deviation / scale) ** 2 / 2.0
     nearest = np.clip(np.floor(np.log2(np.maximum(draws, 1.0))), 0, len(_DRAWS) - 1).astype(np.int64)
-    radius: Floats = _MARGIN * deviation * _standard_radii(alpha)[nearest]
+    radius: Floats = MARGIN * deviation * _standard_radii(alpha)[nearest]
     return radius
 
 

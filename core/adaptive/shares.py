@@ -38,6 +38,11 @@ class LayerLaws:
         paid = (base, coarse, epsilon - base, epsilon - base - coarse)
         return cls(*(DiscreteLaplace.at(each, rows_per_unit=unit.max_rows) for each in paid))
 
+    @staticmethod
+    def can_share(epsilon: Epsilon) -> bool:
+        """Whether every layer gets a billionth or more of it, and noise that double precision can describe."""
+        return _LEAST_NANO <= epsilon.nano <= _MOST_NANO
+
     def leaf(self, *, is_cut: bool) -> DiscreteLaplace:
         """The law of the leaves below base cells that were cut, or that were not."""
         return self.leaf_cut if is_cut else self.leaf_uncut

@@ -47,7 +47,7 @@ class LayerSums:
             raise InvalidQuery("This release has a grid.")
         self.synopsis, self._fusion = synopsis, synopsis.cells.fusion
         layers = self._fusion.layers
-        self._axes = [_AxisSteps(axis.widths()) for axis in layers.axes]
+        self._axes = [_AxisSteps(axis.widths(), axis.axis.value_cells) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
         self._slabs = [SlabTable(self._fusion, self._leaves, x) for x in range(len(layers.axes))]
         self._planning_scale = self._fusion.largest_scales
@@ -194,9 +194,10 @@ class _Lists:
 class _AxisSteps:
     """The base cells of an ordered axis in steps, counted over all of them; missing values have one step at the end."""
 
-    def __init__(self, widths: Wholes) -> None:
+    def __init__(self, widths: Wholes, value_cells: int) -> None:
         self.widths = widths
         self.starts = np.append(0, np.cumsum(widths))
+        self._end = self.starts[value_cells]  # of values
 
     def steps(self, ends: Floats) -> Wholes:
         """Ends in cell units of the base -> steps."""
@@ -215,7 +216,7 @@ class _AxisSteps:
         low, high = self.steps(edges.low[:, 0, x]), self.steps(edges.high[:, 0, x])
         high = np.maximum(high, np.minimum(low + 1, self.starts[-1]))
         low = np.minimum(low, high - 1)
-        end = np.minimum(high + takes_the_end, self.starts[-1])
+        end = np.where(high < self._end, high + takes_the_end, high)
         first, last = (np.searchsorted(self.starts, each, side="right") - 1 for each in (low, end - 1))
         count = last - first + 1
         boxes, offsets = cross(np.arange(len(low)), np.zeros(len(low), dtype=np.int64), count)

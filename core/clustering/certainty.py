@@ -41,25 +41,21 @@ from scipy.special import ndtri
 from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
-from core.clustering.blocks import block_means, block_numbers
 from core.clustering.kmeans import lloyd, nearest
 from core.clustering.leaf_model import leaf_rows
-from core.clustering.leaf_noise import redrawn
 from core.clustering.leaf_regions import Regions
-from core.clustering.methods import Placed, labels_of, weights_of
+from core.clustering.methods import Placed, labels_of
 from core.clustering.posterior import Draws
+from core.clustering.stability import stability, stability_by_noise
 from core.domain.domain import Domain
 from core.intervals.listed import ListedCells
 from core.intervals.listed_offsets import AxisOffsets
 from core.intervals.ratios import Ends, Ratio, ratio_intervals
 from core.noisy_histogram import NoisyHistogram
-from core.offsets import Offsets
 from core.queries.estimates import axis_centres
 from core.queries.size import expected_rows
-from core.randomness import seeded
 
 STRETCH = 2.0
-_REDRAWS, _AT_ONCE = 8, 2**20  # fresh draws of noise for the stability; counts held at once
 _LEAST_MERGE = 0.1  # merges of a smaller probability are not listed
 
 
@@ -89,14 +85,14 @@ def certainty(histogram: NoisyHistogram, placed: Placed, *, seed: int, checkpoin
     """From posterior samples where the method has them; else only the stability, by fresh noise."""
     centres, draws = placed.centres, placed.draws
     if draws is None:
-        return Certainty(None, (None,) * len(centres), (), _stability_by_noise(histogram, placed, seed, checkpoint))
+        return Certainty(None, (None,) * len(centres), (), stability_by_noise(histogram, placed, seed, checkpoint))
     starts = np.repeat(centres[None], len(draws.counts), axis=0)
     moved = lloyd(draws.places, draws.counts, starts, checkpoint=checkpoint)
     return Certainty(
         errors=np.sqrt(np.square(moved - centres).mean(axis=0)),
         noise=tuple(_noise(histogram, placed, draws)),
         merges=_merges(centres, _own_clusterings(draws, moved, checkpoint)),
-        stability=_stability(placed, moved),
+        stability=stability(placed, moved),
     )
 
 
@@ -105,7 +101,8 @@ def centre_intervals(
 ) -> list[list[list[Ends]]]:
     """(low, high) for each alpha, centre and ordered attribute, in its own unit: the intervals of this module."""
     if isinstance(histogram.cells, AdaptiveCells):
-        return [_leaf_intervals(histogram, histogram.cells, placed, labels, errors, alpha) for alpha in alphas]
+        regions = Regions.of(histogram.cells, labels, len(placed.centres))
+        return [_leaf_intervals(histogram.domain, regions, placed, errors, alpha) for alpha in alphas]
     if not histogram.cells.complete:
         return [_listed_intervals(histogram, placed, labels, alpha) for alpha in alphas]
     domain, k = histogram.domain, len(placed.centres)
@@ -134,15 +131,9 @@ def _joined(low: Floats, high: Floats, means: Floats, centres: Floats, reach: Fl
 
 
 def _leaf_intervals(
-    histogram: NoisyHistogram,
-    cells: AdaptiveCells,
-    placed: Placed,
-    labels: NDArray[np.int64],
-    errors: Floats | None,
-    alpha: float,
+    domain: Domain, regions: Regions, placed: Placed, errors: Floats | None, alpha: float
 ) -> list[list[Ends]]:
     """Of an adaptive release: the means of regions of leaves (`core.clustering.leaf_regions`)."""
-    domain, regions = histogram.domain, Regions.of(cells, labels, len(placed.centres))
     low, high, means = (domain.lower + side * domain.width for side in (*regions.mean_bounds(alpha), regions.means))
     centres = domain.from_unit(placed.centres)
     return _clipped(*_joined(low, high, means, centres, _reach(errors, alpha, domain)), domain)
@@ -265,63 +256,3 @@ def _merges(centres: Floats, own: Floats) -> tuple[Merge, ...]:
         ((share, pair) for pair, share in shares.items() if share >= _LEAST_MERGE), key=lambda s: (-s[0], s[1])
     )
     return tuple(Merge(clusters=pair, probability=share) for share, pair in often)
-
-
-def _stability(placed: Placed, moved: Floats, blocks: NDArray[np.int64] | None = None) -> float:
-    """The share of weight whose nearest centre has the same number among `placed.centres` and among `moved`.
-
-    `blocks` stands for cells where these are very many.
-    """
-    heavy = placed.weights > 0.0
-    points, weights = placed.cells[heavy], placed.weights[heavy]
-    if blocks is not None:
-        points, weights = block_means(placed.cells, placed.weights, blocks)
-    before, after = nearest(points, placed.centres[None])[0], nearest(points, moved)[0]
-    return float(((before == after) * weights).sum() / (len(moved) * weights.sum()))
-
-
-def _stability_by_noise(histogram: NoisyHistogram, placed: Placed, seed: int, checkpoint: Checkpoint) -> float:
-    """The stability when fresh noise of the same law is added to the counts: a parametric bootstrap (Efron 1979).
-
-    With offsets, fresh noise is added to their sums as well.
-    """
-    if histogram.cells.offsets is not None and len(histogram.counts):
-        return _stability_with_offsets(histogram, placed, histogram.cells.offsets, seed, checkpoint)
-    cells, rng, counts = placed.cells, seeded(seed), placed.counts
-    blocks = block_numbers(histogram, int(np.count_nonzero(placed.weights)))
-    moved, at_once = [], max(1, _AT_ONCE // len(cells))
-    for start in range(0, _REDRAWS, at_once):
-        checkpoint()
-        noisy = _redrawn(histogram, counts, min(at_once, _REDRAWS - start), rng)
-        weights = weights_of(histogram, placed.choice.method, noisy)
-        if blocks is None:
-            heavy = weights.any(axis=0)
-            centres = np.repeat(placed.centres[None], len(weights), axis=0)
-            moved.append(lloyd(cells[heavy], weights[:, heavy], centres, checkpoint=checkpoint))
-            continue
-        for row in weights:
-            points, masses = block_means(cells, row, blocks)
-            moved.append(lloyd(points, masses, placed.centres[None], checkpoint=checkpoint))
-    return _stability(placed, np.concatenate(moved), blocks)
-
-
-def _redrawn(histogram: NoisyHistogram, counts: Floats, times: int, rng: np.random.Generator) -> Floats:
-    """(times, cells): the counts with fresh noise."""
-    if isinstance(histogram.cells, AdaptiveCells):
-        return np.stack([redrawn(histogram.cells, rng) for _ in range(times)])
-    return (counts.astype(np.int64) + histogram.law.simulate((times, len(counts)), rng)).astype(np.float64)
-
-
-def _stability_with_offsets(
-    histogram: NoisyHistogram, placed: Placed, offsets: Offsets, seed: int, checkpoint: Checkpoint
-) -> float:
-    rng, middles, halves = seeded(seed), histogram.cells.centres(), histogram.cells.half_widths()
-    moved = []
-    for _ in range(_REDRAWS):
-        checkpoint()
-        noisy = (histogram.counts + histogram.law.simulate((len(middles),), rng)).astype(np.float64)
-        weights = weights_of(histogram, placed.choice.method, noisy)
-        points = middles + halves * offsets.redrawn(rng).shrunk_means(noisy)
-        heavy = weights > 0.0
-        moved.append(lloyd(points[heavy], weights[heavy], placed.centres[None], checkpoint=checkpoint))
-    return _stability(placed, np.concatenate(moved))

@@ -28,13 +28,18 @@ def can_be_modelled(cells: AdaptiveCells) -> bool:
     """Whether the leaves are whole, and do not overlap as those of different categories do."""
     leaves = cells.leaves
     others = [x for x in range(leaves.places.shape[1]) if x not in cells.grid.ordered_axes]
+    if leaves.low.shape[1] != len(cells.layers.axes):  # the missing values of an attribute alone
+        return False
     return bool((leaves.shares == 1.0).all() and (leaves.places[:, others] == leaves.places[:1, others]).all())
 
 
 def box_count(cells: AdaptiveCells) -> int:
-    """How many boxes the model of all leaves has, at most."""
-    layers = cells.layers
-    return len(cells.counts) + int(np.count_nonzero(layers.coarse_counted)) + layers.base.cell_count
+    """How many boxes the model of these leaves has, at most: the leaves and all cells above them."""
+    layers, numbers = cells.layers, cells.leaves.numbers
+    coarse = np.unique(layers.leaf_coarse[numbers])
+    return (
+        len(numbers) + int(np.count_nonzero(layers.coarse_counted[coarse])) + len(np.unique(layers.coarse_base[coarse]))
+    )
 
 
 def leaf_rows(histogram: NoisyHistogram, cells: AdaptiveCells) -> float:

@@ -17,6 +17,7 @@ sum of independent terms w_j Z_j with w_j = h_j / S, and Chernoff's bound with t
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import log
 
 import numpy as np
@@ -45,10 +46,12 @@ class AxisOffsets:
         self._half = np.diff(ordered_attribute(listed.synopsis, x).edges(grid.axes[x])) / 2
         self._centres = axis_centres(listed.synopsis, x)
         self.widest = float(self._half.max())
-        law = offsets.law
-        self._t = law.rate * SHARES
-        # log E exp(t w Z) for a cell at each place of the axis, w being its width over the widest
-        self._growth = np.stack([law.log_mgf(weight * self._t) for weight in self._half / self.widest])
+        self._t = offsets.law.rate * SHARES
+
+    @cached_property
+    def _growth(self) -> Floats:
+        """log E exp(t w Z) for a cell at each place of the axis, w being its width over the widest."""
+        return np.stack([self._offsets.law.log_mgf(weight * self._t) for weight in self._half / self.widest])
 
     def cell_means(self) -> Floats:
         """The mean of the rows of each listed cell, shrunk towards its middle where the noise prevails."""

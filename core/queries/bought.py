@@ -7,8 +7,8 @@ n = N + Z_n, and all M cells add up to S. Both c = sum of f y and n - (S - c) ar
 
 With u = Var Z and v = Var Z_n its variance, u sum of (f - w)^2 + w^2 v, is least at w = u F_1 / (u M + v), where
 F_i = sum of f^i. It is then u F_2 - w u F_1. w is 0 for a box of no cell; for a box of all cells the combination is
-`core.queries.size.noisy_size`. It is used where it takes away at least a tenth of the variance, and where the law of
-its error is tractable (`_serves`). Both depend on shares and laws alone, never on counts, so an interval stays valid.
+`core.queries.size.noisy_size`. It is used where it takes away at least a hundredth of the variance, and where the law
+of its error is tractable (`_serves`). Both depend on shares and laws alone, never on counts: an interval stays valid.
 
 *The radius.* A box of few whole cells, or of all cells, has two weights only, 1 - w and w: `sum_radius` gives the exact
 law. For any other box the sum over cells has many effective draws (`core.intervals.radius`). It is normal with the
@@ -22,8 +22,11 @@ solution. 0.5 % and half a jump of each law are added. Extreme levels have Chern
 `core.intervals.radius`.
 
 Of a part of a release, S and M are those of the part and what lies outside it (`WholeSize`). A bought size below 1 was
-raised to 1. Then the combination may be too high, so that its lower end is 0, which no count falls below. (M follows
-from n, so that w depends on the noise of n a little: bench/coverage.py measures what that costs.)
+raised to 1. Then the combination may be too high, so that its lower end is 0, which no count falls below.
+
+M follows from n, so that w, and whether the combination serves, depend on the noise of n a little. With s the share of
+Z_n in the variance of the error, a choice that falls to releases whose n is high costs about 0.04 s of coverage. It is
+made where s is small, a few hundredths, which is why the least gain is. bench/count_coverage.py measures coverage.
 """
 
 from __future__ import annotations
@@ -43,9 +46,8 @@ from core.noisy_histogram import NoisyHistogram
 from core.queries.edges import Edges
 from core.queries.size import Part, sum_radius
 
-_LEAST_GAIN = 0.1  # of the variance
-_MANY = 64.0  # effective draws of the sum over cells; the same for every level, so that a count has no level
-_MANY_PER_LEVEL = 16.0  # more of them are needed far out in the tail, as in `core.intervals.radius`
+_LEAST_GAIN = 0.01  # of the variance
+_MANY = 16.0  # effective draws of the sum over cells; the same for every level, so that a count has no level
 _WIDER = 1.005  # for what the normal law leaves out of the sum over cells
 _NEWTON_STEPS = 12
 _SHARES = np.concatenate([np.geomspace(1e-4, 1 / 64, 24), np.arange(1, 32) / 32])  # of the largest t of Chernoff
@@ -128,16 +130,17 @@ class BoughtSize:
 
     def radii(self, weights: _Weights, alpha: float) -> Floats:
         """An r with P(|X| > r) <= alpha for the error X of each box."""
-        reach = self._chernoff(weights, alpha)
-        if alpha < SMALLEST_TAIL:
-            return reach
-        draws = self._draws(weights)
-        many = draws >= max(_MANY, _MANY_PER_LEVEL * (log(alpha) / log(1e-3)) ** 3)
-        rows = np.flatnonzero(many)
-        reach[rows] = np.minimum(reach[rows], self._normal_laplace(weights.part(rows), alpha))
-        for i in np.flatnonzero(weights.whole & (~many | (weights.inside == self.cells))).tolist():
-            exact = _whole_radius(self.law.single, self.size_law, round(weights.inside[i]), self.cells, alpha)
-            reach[i] = exact
+        resolved = alpha >= SMALLEST_TAIL
+        # More draws are needed far out in the tail, as in `core.intervals.radius`.
+        many = resolved & (self._draws(weights) >= _MANY * max(1.0, log(alpha) / log(1e-3)) ** 3)
+        exact = resolved & weights.whole & (~many | (weights.inside == self.cells))
+        reach = np.empty(len(weights.size))
+        for i in np.flatnonzero(exact).tolist():
+            reach[i] = _whole_radius(self.law.single, self.size_law, round(weights.inside[i]), self.cells, alpha)
+        for rows, method in ((many & ~exact, self._normal_laplace), (~many & ~exact, self._chernoff)):
+            chosen = np.flatnonzero(rows)
+            if len(chosen):
+                reach[chosen] = method(weights.part(chosen), alpha)
         return reach * (1.0 + 1e-9)
 
     def _normal_laplace(self, weights: _Weights, alpha: float) -> Floats:

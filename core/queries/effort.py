@@ -14,6 +14,7 @@ from core.adaptive.cells import AdaptiveCells
 from core.clustering.axis_cells import ordered_shape
 from core.clustering.blocks import MOST_POINTS
 from core.clustering.kmeans import steps_allowed
+from core.clustering.leaf_model import box_count
 from core.clustering.methods import LLOYD_STARTS, Method, choose
 from core.clustering.posterior import effort as sampler_effort
 from core.noisy_histogram import NoisyHistogram
@@ -24,7 +25,7 @@ _PASS = 5e-8  # a pass over the counts, for each cell
 _BOX, _BOX_AND_CELL = 1e-5, 2e-8  # a box; a listed cell along an axis for each box
 _DISTANCE = 4e-9  # a distance along an axis, and its comparison with the least so far
 _POINT_AND_CLUSTER, _KMEANS_MOST = 3e-6, 6.0  # k-means with its restarts and redraws, which end after bounded work
-_REDRAWN_CELL = 1e-6
+_REDRAWN_CELL, _REDRAWN_LEAF = 1e-6, 4e-6  # leaves with the sums over regions of leaves
 _SLICED, _SLICED_LISTED = 1e-9, 2e-8  # a cell of a grid, or a listed cell, that a slice is chosen from
 _SLICED_LEAF = 1e-7  # a leaf that is cut down to a slice
 _OVERLAP, _BINS_ACROSS = 1e-6, 64  # a leaf in a bin; so many bins across few leaves touch one of them on average
@@ -107,6 +108,8 @@ def effort_of_scan(histogram: NoisyHistogram, *, ks: range) -> Effort:
 def _clusters(histogram: NoisyHistogram, k: int, method: Method) -> float:
     shape, counts = ordered_shape(histogram.grid), len(histogram.counts)
     points, axes = max(1, prod(shape) if histogram.cells.complete else counts), len(shape)
+    if isinstance(histogram.cells, AdaptiveCells):
+        points = box_count(histogram.cells) if method is Method.POSTERIOR else counts
     summing = _PASS * counts if points < counts else 0.0  # over categories, and without missing values
     if method is Method.POSTERIOR:
         replicas, sweeps = sampler_effort(points, k)
@@ -116,4 +119,5 @@ def _clusters(histogram: NoisyHistogram, k: int, method: Method) -> float:
     passes = 8
     if method is Method.LLOYD:
         passes += LLOYD_STARTS * (1 + steps_allowed(points, LLOYD_STARTS * k * axes))
-    return summing + bounded + _REDRAWN_CELL * points + passes * pass_over_all
+    redrawn = _REDRAWN_LEAF if isinstance(histogram.cells, AdaptiveCells) else _REDRAWN_CELL
+    return summing + bounded + redrawn * points + passes * pass_over_all

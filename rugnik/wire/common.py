@@ -111,5 +111,6 @@ class Grid(Reply):
                 else f"{base}, cut into {self.leaves:,} leaves"
             )
         if self.cells_per_axis is not None:
-            return f"{self.cells_per_axis} cells" + (f" on each of {self.dimensions} axes" if self.dimensions > 1 else "")
+            axes = f" on each of {self.dimensions} axes" if self.dimensions > 1 else ""
+            return f"{self.cells_per_axis} cells{axes}"
         return f"{' x '.join(map(str, self.shape))} cells"

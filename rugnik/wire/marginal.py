@@ -32,7 +32,8 @@ class Bounds(Reply):
 class Marginal(Answer):
     """A histogram: nested lists, the last attribute innermost.
 
-    The error of a cell is `reach`, the same for all cells. Of a thresholded release it is `bounds`, for each cell.
+    The error of a cell is `reach`, the same for all cells. Of a thresholded or an adaptive release it is `bounds`, for
+    each cell. An adaptive release has no grid: its histogram has cells of equal width, `cells` on each axis or fewer.
     Where `cells` was asked for, `cells_summed` neighbours on each axis are one cell, the last one maybe fewer; a list
     has that number for each attribute, where they differ. Categories and missing values are never summed.
     """

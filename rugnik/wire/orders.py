@@ -85,7 +85,12 @@ class Noise(Reply):
     mechanism: str
     epsilon_histogram: str
     epsilon_size: str
-    cell_sd: Annotated[float, Doc("Of a count; of a layered release, of a leaf below a base cell that was cut.")]
+    cell_sd: Annotated[
+        float,
+        Doc(
+            "Of a count. Of the adaptive rule: of a leaf below a base cell that was cut, unless a grid serves instead."
+        ),
+    ]
     size_sd: float | None
     epsilon_offsets: Annotated[
         str | None, Doc("What the sums of offsets are bought with; left out where there are none.")

@@ -241,6 +241,16 @@ def test_a_forecast_for_persons_compares_numbers_of_rows() -> None:
     assert [cost.count_error is None for cost in narrow.people] == [True, True, True, False]
 
 
+def test_layered_plans_for_persons_compare_the_noise_of_leaves() -> None:
+    """Beside the plan's own noise stands that of the same kind of cell, whatever the number of rows of a person."""
+    planned = replace(order(INCOME, HOUR, epsilon="2", unit=PERSON), rule=Rule.ADAPTIVE, size=DeclaredSize(10**6))
+    expected = forecast(planned, max_cells=10**6)
+    assert expected is not None
+    for cost in expected.people:
+        law = DiscreteLaplace.at(Epsilon.parse("1.4"), rows_per_unit=cost.max_rows)  # 0.7 of epsilon
+        assert cost.cell_sd == law.standard_deviation
+
+
 def expected_cells(epsilon: str, max_rows: int) -> int:
     """The cells of an order of one number for persons."""
     asked = order(INCOME, epsilon=epsilon, unit=Unit("patient", max_rows))

@@ -61,7 +61,8 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
         f"{name}:{page.get_by_label(f'{name} from').input_value()}..{page.get_by_label(f'{name} to').input_value()}"
         for name in ("age", "income")
     ]
-    asked = city.ask(f"/v1/releases/{city.releases[2]}/count?" + "&".join(f"where={condition}" for condition in where))
+    box = "&".join(f"where={condition}" for condition in where)
+    asked = city.ask(f"/v1/releases/{city.releases[2]}/count?snap=true&{box}")
     assert float(answer.get_attribute("data-count") or "nan") == asked["count"]
     assert (
         answer.text_content() == f"{_nearest(asked['interval']['low'])} to {_nearest(asked['interval']['high'])} rows"
@@ -74,7 +75,49 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
     assert ends == pytest.approx([15, 40, 500, 1500], rel=0.05)
     assert asked["count"] > 3000  # the youngest group lies in it
     query = parse_qs(urlsplit(re.search(r"'(http[^']+)'", curl_line(page, "count"))[1]).query)  # type: ignore[index]
-    assert query["where"] == where
+    assert (query["where"], query["snap"]) == (where, ["true"])
+
+
+def test_a_dragged_box_moves_to_cell_edges_unless_the_reader_chose_otherwise(window: Window, city: City) -> None:
+    """The page says which box was answered and draws that one; who unticks the choice drags as finely as they like."""
+    page = explored(window, city, 2)
+    snap = page.get_by_label("Move the ends to the nearest cell edges")
+    expect(snap).not_to_be_checked()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/count" in request.url else None)
+    drag(page, (0.15, 0.1), (0.4, 0.3))
+    moved = page.locator("#box-answer .snapped")
+    expect(moved).to_have_count(2)
+    expect(snap).to_be_checked()
+    edges = city.ask(f"/v1/releases/{city.releases[2]}/marginal?attributes=age")["attributes"][0]["edges"]
+    page.wait_for_function(
+        "edges => { const box = document.getElementById('map').layout.selections[0];"
+        " return box && edges.includes(box.x0) && edges.includes(box.x1); }",
+        arg=edges,
+    )
+    page.wait_for_timeout(300)
+    assert len(asked) == 1  # the outline that moved is no drag of its own
+    snap.uncheck()
+    expect(moved).to_have_count(0)
+    drag(page, (0.2, 0.2), (0.5, 0.4))
+    expect(page.locator("#box-answer .answer")).to_have_count(1)
+    expect(snap).not_to_be_checked()
+    assert "snap" not in curl_line(page, "count")
+
+
+def test_what_the_grid_can_add_is_shown_beside_each_interval(window: Window, city: City) -> None:
+    """Of centres, means, standard deviations and quantiles."""
+    page = explored(window, city, 2)
+    asked = city.ask(f"/v1/releases/{city.releases[2]}/clusters?k=4")
+    shifts = asked["uncertainty"][0]["discretisation"]
+    shown = page.locator("#clusters-body tbody tr").first.locator(".grid-shift").all_inner_texts()
+    assert [float(text.removeprefix("grid ± ").replace(",", "")) for text in shown] == pytest.approx(shifts, rel=1e-3)
+    moments = page.locator("#moments tbody tr")
+    expect(moments.nth(1)).to_contain_text(shown[0].removeprefix("grid ± "))
+    expect(page.locator("#quantile-table thead")).to_contain_text("Cell")
+    expect(page.locator("#quantile-table tbody tr").first.locator("td")).to_have_count(4)
+    hovers = page.evaluate("document.getElementById('map').data.find((t) => t.name === 'centres').hovertemplate")
+    assert all("grid ±" in words for words in hovers)
 
 
 def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> None:
@@ -358,9 +401,13 @@ def test_one_attribute_is_shown_as_bars(window: Window, city: City) -> None:
     expect(page.get_by_label("Up")).to_be_hidden()
     asked = city.ask(f"/v1/releases/{city.releases[1]}/marginal?attributes=age")
     assert page.evaluate("document.getElementById('map').data[0].y") == asked["counts"]
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if "/count" in request.url else None)
     drag(page, (0.2, 0.5), (0.4, 0.6))
     answer = page.locator("#box-answer .answer")
     answer.wait_for()
+    page.wait_for_timeout(300)
+    assert len(requests) == 1
     assert float(answer.get_attribute("data-count") or "0") > 0
 
 

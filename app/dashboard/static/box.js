@@ -2,18 +2,22 @@
 // on request all other panels show this part alone.
 import { ask, tell } from "./api.js";
 import { fieldOf } from "./fields.js";
-import { number } from "./format.js";
+import { noteLines, number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 
 const at = (id) => document.getElementById(id);
 
 export class BoxPanel {
   constructor(about, part) {
-    Object.assign(this, { about, part, active: false, asked: 0, onChange: () => {} });
+    Object.assign(this, { about, part, active: false, asked: 0, moved: {}, snapChosen: false, onChange: () => {} });
     this.fields = new Map(about.attributes.map((attribute, place) => [attribute.name, fieldOf(attribute, place)]));
     at("box-fields").append(...[...this.fields.values()].map((field) => field.element));
     at("box").addEventListener("submit", (event) => { event.preventDefault(); this.count(); });
-    at("box-snap").addEventListener("change", () => (this.active ? this.count() : this.describe()));
+    at("box-snap").addEventListener("change", () => {
+      this.snapChosen = true;
+      if (this.active) this.count();
+      else this.describe();
+    });
     at("box-show").addEventListener("click", () => this.showPart());
     at("box-clear").addEventListener("click", () => {
       for (const field of this.fields.values()) field.clear();
@@ -29,6 +33,12 @@ export class BoxPanel {
     this.fields.get(attribute.name).drag(ends);
   }
 
+  // A box that was dragged moves to cell edges, unless the reader chose otherwise: nobody drags to the exact edge.
+  countDragged() {
+    if (!this.snapChosen) at("box-snap").checked = true;
+    return this.count();
+  }
+
   choose(attribute, labels) {
     this.fields.get(attribute.name).choose(labels);
   }
@@ -42,6 +52,7 @@ export class BoxPanel {
   forget() {
     this.asked += 1;
     this.active = false;
+    this.moved = {};
     at("box-answer").replaceChildren();
     this.onChange();
   }
@@ -51,8 +62,10 @@ export class BoxPanel {
     return this.active && [...this.fields.values()].every((field) => field.wrong.length === 0);
   }
 
-  // Both ends as positions on a chart, or null if the attribute has no range.
+  // Both ends as positions on a chart, or null if the attribute has no range: those of the box that was answered.
   ends(attribute) {
+    const moved = this.moved[attribute.name];
+    if (moved) return attribute.span(moved.low, moved.high);
     return this.fields.get(attribute.name).ends;
   }
 
@@ -82,6 +95,7 @@ export class BoxPanel {
     }
     const mine = ++this.asked;
     this.active = true;
+    this.moved = {};
     this.describe();
     this.onChange();
     try {
@@ -116,6 +130,11 @@ export class BoxPanel {
       const { attribute } = this.fields.get(name);
       shown.push(line(`${name} was counted from ${attribute.shown(low)} to ${attribute.shown(high)}, the nearest cell edges.`, "snapped help"));
     }
-    at("box-answer").replaceChildren(...shown);
+    if (estimate.size_weight !== undefined) {
+      shown.push(line(`The bought number of rows makes the count more precise, with weight ${number(estimate.size_weight, 2)}.`, "bought help"));
+    }
+    at("box-answer").replaceChildren(...shown, ...noteLines(estimate));
+    this.moved = estimate.snapped ?? {};
+    if (estimate.snapped) this.onChange(); // the outline moves to the box that was counted
   }
 }

@@ -1,6 +1,6 @@
 // The cluster panel: the slider for k, and a table of centres and sizes with their intervals.
 import { ask, tell } from "./api.js";
-import { number } from "./format.js";
+import { noteLines, number } from "./format.js";
 import { curl, literal, setLines } from "./lines.js";
 import { watchScroll } from "./scroll.js";
 
@@ -21,6 +21,11 @@ export class ClusterPanel {
   // The attributes of the clusters, in their order: all but the categories.
   get attributes() {
     return this.clustering?.attributes.map((name) => this.about.named(name)) ?? [];
+  }
+
+  // How far the grid can move the centre of a cluster, for each attribute.
+  shift(i) {
+    return this.clustering.uncertainty[i].discretisation ?? this.clustering.discretisation.center;
   }
 
   // Clusters of a large grid take a while the first time (then the answer is cached), so they wait for a click.
@@ -111,7 +116,7 @@ export class ClusterPanel {
       this.cell(row, number(clustering.sizes[i]), unsure.size, (value) => number(value));
       centre.forEach((value, place) => {
         const attribute = this.attributes[place];
-        this.cell(row, attribute.shown(value), unsure.center[place], (end) => attribute.shown(end));
+        this.cell(row, attribute.shown(value), unsure.center[place], (end) => attribute.shown(end), `± ${attribute.spread(this.shift(i)[place])}`);
       });
       if (this.hasNoiseColumn(clustering)) {
         const cell = row.insertCell();
@@ -122,7 +127,7 @@ export class ClusterPanel {
     return body;
   }
 
-  cell(row, value, interval, words) {
+  cell(row, value, interval, words, grid = "") {
     const cell = row.insertCell();
     cell.className = "num";
     cell.append(value);
@@ -131,10 +136,14 @@ export class ClusterPanel {
     const end = (text) => Object.assign(document.createElement("span"), { className: "nowrap", textContent: text });
     range.append(end(words(interval.low)), " to ", end(words(interval.high)));
     cell.append(range);
+    if (!grid) return;
+    const shift = Object.assign(document.createElement("div"), { className: "quiet-text grid-shift" });
+    shift.append("grid ", end(grid));
+    cell.append(shift);
   }
 
   notes(clustering) {
-    const remarks = [`Stability ${number(clustering.stability, 2)}, inertia ${number(clustering.inertia)}. Intervals at 95 %, from the noise alone.`];
+    const remarks = [`Stability ${number(clustering.stability, 2)}, inertia ${number(clustering.inertia)}. Intervals at 95 % cover the noise; below each is what the grid can add at most.`];
     if (clustering.method) remarks.push(`Method: ${clustering.method}${clustering.method_reason ? `. ${clustering.method_reason}` : ""}`);
     const optional = this.attributes.filter((attribute) => attribute.keepsMissing).map(({ name }) => name);
     if (optional.length) remarks.push(`Rows without a value of ${optional.join(" or ")} are left out: they lie nowhere.`);
@@ -158,6 +167,6 @@ export class ClusterPanel {
       }));
       paragraphs.push(list);
     }
-    return paragraphs;
+    return [...paragraphs, ...noteLines(clustering)];
   }
 }

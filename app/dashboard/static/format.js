@@ -36,6 +36,11 @@ export function factRows(rows) {
   });
 }
 
+// The notes of an answer: why values lie at an end of their interval. A paragraph for each.
+export function noteLines({ notes = [] }) {
+  return notes.map((words) => Object.assign(document.createElement("p"), { className: "help note", textContent: `Note: ${words}` }));
+}
+
 // A table of texts; all columns but the first are numbers.
 export function textTable(titles, rows) {
   const table = document.createElement("table");

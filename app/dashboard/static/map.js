@@ -12,10 +12,13 @@ const FINEST = 128; // cells on an axis that are sent and drawn; the service sum
 const MOST_TILES = 40_000; // leaves that are sent and drawn as they are; of more, neighbours are taken together
 const MOST_BARS = 512;
 const at = (id) => document.getElementById(id);
+// The corners of a box on the map as a text; Plotly may give those on an axis of dates as texts.
+const corner = (end) => (typeof end === "string" ? Date.parse(`${end.replace(" ", "T")}${end.length > 10 ? "Z" : ""}`) : end);
+const keyOf = (box, axes) => (box ? [box.x0, box.x1, box.y0, box.y1].slice(0, 2 * axes).map((end) => corner(end).toPrecision(12)).join(" ") : "");
 
 export class MapPanel {
   constructor(about, part, clusters, box) {
-    Object.assign(this, { about, part, clusters, box, histogram: null, asked: 0, listening: false });
+    Object.assign(this, { about, part, clusters, box, histogram: null, asked: 0, listening: false, outlines: new Set() });
   }
 
   // The attributes on the axes, the horizontal one first; a single one is shown as bars.
@@ -91,14 +94,15 @@ export class MapPanel {
     if (this.listening) return;
     this.listening = true;
     place.on("plotly_selected", (event) => {
-      if (!event?.range) return;
+      if (!event?.range || this.outlines.has(keyOf(event.selections?.[0], this.drawn.length))) return; // Plotly reports outlines that move as well
+      this.outlines.clear();
       this.drawn.forEach((attribute, i) => {
         const letter = i === 0 ? "x" : "y";
         const isOwn = !this.blocks[i].ticks || !attribute.isOrdered; // else the part has missing values alone
         if (event.range[letter] && isOwn) this.box.drag(attribute, event.range[letter]);
         else this.box.choose(attribute, [MISSING_LABEL]);
       });
-      this.box.count();
+      this.box.countDragged();
     });
   }
 
@@ -111,6 +115,7 @@ export class MapPanel {
     return clusters.centers.map((centre, i) => ({
       label: String(i + 1), size: clusters.sizes[i], whole: this.clusters.attributes.map((attribute, x) => attribute.at(centre[x])),
       values: places.map((place, x) => this.drawn[x].at(centre[place])), texts: places.map((place, x) => this.drawn[x].shown(centre[place])),
+      grids: places.map((place, x) => this.drawn[x].spread(this.clusters.shift(i)[place])),
       intervals: places.map((place, x) => interval(this.drawn[x], clusters.uncertainty[i].center[place])),
     }));
   }
@@ -124,7 +129,7 @@ export class MapPanel {
       text: placed.map((cluster) => cluster.label), textfont: { color: colour.ink, size: 12 }, name: "centres",
       marker: { size: 22, color: colour.surface, line: { color: colour.ordered, width: 2.5 } },
       hovertemplate: placed.map((cluster) => `cluster ${cluster.label}, about ${number(cluster.size)} rows<br>` +
-        this.drawn.map((attribute, i) => `${plain(attribute.name)} ${cluster.texts[i]} (${cluster.intervals[i].words})`).join("<br>") +
+        this.drawn.map((attribute, i) => `${plain(attribute.name)} ${cluster.texts[i]} (${cluster.intervals[i].words}; grid ± ${cluster.grids[i]})`).join("<br>") +
         "<extra></extra>"),
       selected: { marker: { opacity: 1 }, textfont: { color: colour.ink } },
       unselected: { marker: { opacity: 1 }, textfont: { color: colour.ink } },
@@ -186,7 +191,9 @@ export class MapPanel {
     if (!this.box.drawable || ends.every((pair) => pair === null)) return [];
     const [x, y] = this.blocks.map(({ edges }, i) => ends[i] ?? [edges[0], edges.at(-1)]);
     const vertical = y ? { y0: y[0], y1: y[1] } : { y0: Math.min(0, ...this.heights), y1: Math.max(...this.heights) };
-    return [{ type: "rect", xref: "x", yref: "y", x0: x[0], x1: x[1], ...vertical, line: { color: colour.ordered, width: 2, dash: "solid" } }];
+    const outline = { type: "rect", xref: "x", yref: "y", x0: x[0], x1: x[1], ...vertical, line: { color: colour.ordered, width: 2, dash: "solid" } };
+    this.outlines.add(keyOf(outline, this.drawn.length));
+    return [outline];
   }
 
   // What is drawn, and how sure it is.
@@ -219,7 +226,7 @@ export class MapPanel {
       sentences.push(others.length ? `Dashed boundaries are exact in the slice where ${others.join(", ")}; elsewhere they lie elsewhere.`
         : "Lines separate what is nearest to each centre.");
     }
-    if (centred && at("show-regions").checked) sentences.push("Rectangles are 95 % intervals of each coordinate, from the noise alone.");
+    if (centred && at("show-regions").checked) sentences.push("Rectangles are 95 % intervals of each coordinate, from the noise alone; point at a centre for what the grid can add.");
     if (this.histogram.attributes.some((wireAxis) => wireAxis.missing)) sentences.push("Rows without a value are apart.");
     at("map-words").textContent = sentences.join(" ");
   }

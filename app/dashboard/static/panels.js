@@ -1,9 +1,10 @@
 // Panels of the explorer: histogram and quantiles of an attribute, the moments, and downloads.
 import { ask, tell } from "./api.js";
 import { axis, certainty, colours, draw, layout } from "./charts.js";
-import { number, textTable } from "./format.js";
+import { noteLines, number, textTable } from "./format.js";
 import { barChart } from "./histogram.js";
 import { curl, literal, setLines } from "./lines.js";
+import { watchScroll } from "./scroll.js";
 
 const at = (id) => document.getElementById(id);
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -27,7 +28,7 @@ export async function showAttribute(about, part, name) {
     at("marginal").dataset.ready = name;
     if (!answer) return;
     await drawQuantiles(attribute, answer.quantiles);
-    fillQuantiles(attribute, answer.quantiles);
+    fillQuantiles(attribute, answer);
   } catch (error) {
     if (mine === asked) tell(at("problem"), error);
   }
@@ -62,12 +63,14 @@ async function drawQuantiles(attribute, quantiles) {
   }));
 }
 
-function fillQuantiles(attribute, quantiles) {
+function fillQuantiles(attribute, answer) {
   const body = at("quantile-table").tBodies[0];
   body.replaceChildren();
-  for (const quantile of quantiles) {
+  at("quantile-notes").replaceChildren(...noteLines(answer));
+  const span = ({ low, high }) => `${attribute.shown(low)} to ${attribute.shown(high)}`;
+  for (const quantile of answer.quantiles) {
     const row = body.insertRow();
-    const texts = [`${number(100 * quantile.q)} %`, attribute.shown(quantile.value), `${attribute.shown(quantile.interval.low)} to ${attribute.shown(quantile.interval.high)}`];
+    const texts = [`${number(100 * quantile.q)} %`, attribute.shown(quantile.value), span(quantile.interval), span(quantile.discretisation)];
     texts.forEach((text, place) => {
       const cell = row.insertCell();
       cell.textContent = text;
@@ -97,14 +100,17 @@ function fillMoments(about, moments) {
   const root = (value) => Math.sqrt(Math.max(0, value));
   const { low, high } = moments.size.interval;
   const size = moments.size.value === null ? null : Math.round(moments.size.value);
-  const rows = [["Rows", number(size, 12), `${number(Math.floor(low), 12)} to ${number(Math.ceil(high), 12)}`]];
-  for (const { name, mean, variance } of moments.attributes) {
+  const rows = [["Rows", number(size, 12), `${number(Math.floor(low), 12)} to ${number(Math.ceil(high), 12)}`, "0"]];
+  for (const { name, mean, variance, discretisation } of moments.attributes) {
     const attribute = about.named(name);
-    rows.push([`Mean of ${name}`, ...words(mean, (value) => attribute.mean(value))],
-      [`Standard deviation of ${name}`, ...words(variance, (value) => attribute.spread(root(value)))]);
+    rows.push([`Mean of ${name}`, ...words(mean, (value) => attribute.mean(value)), attribute.spread(discretisation.mean)],
+      [`Standard deviation of ${name}`, ...words(variance, (value) => attribute.spread(root(value))), attribute.spread(discretisation.sd)]);
   }
-  for (const pair of moments.pairs) rows.push([`Correlation of ${pair.attributes.join(" and ")}`, ...words(pair.correlation, (value) => number(value, 2))]);
-  at("moments").replaceChildren(textTable(["What", "Estimate", "Interval (95 %)"], rows));
+  for (const pair of moments.pairs) rows.push([`Correlation of ${pair.attributes.join(" and ")}`, ...words(pair.correlation, (value) => number(value, 2)), "–"]);
+  const scroll = Object.assign(document.createElement("div"), { className: "scroll" });
+  scroll.append(textTable(["What", "Estimate", "Interval (95 %)", "Grid adds up to"], rows));
+  at("moments").replaceChildren(scroll, ...noteLines(moments));
+  watchScroll(scroll);
 }
 
 let ready = false;

@@ -72,7 +72,7 @@ def plan_reply(
         order=order.to_json(),
         grid=grid_reply(forecast.plan.grid, layered=forecast.plan.is_layered) if forecast else None,
         threshold=forecast.plan.threshold if forecast else None,
-        noise=noise_reply(terms, layered=forecast is not None and forecast.plan.is_layered),
+        noise=noise_reply(terms, layered=forecast.plan.is_layered if forecast else None),
         predicted=_predicted(forecast) if forecast else None,
         warnings=(*warnings, declared) if declared else tuple(warnings),
         attributes=tuple(wire.AttributeCost(**asdict(each)) for each in forecast.costs) if forecast else (),
@@ -125,10 +125,13 @@ def rule_note(order: Order, *, layered: bool) -> str | None:
     )
 
 
-def noise_reply(order: Order, *, layered: bool = False) -> wire.Noise:
-    """The noise of an order: it follows from epsilon, the unit and the number of ordered attributes alone."""
+def noise_reply(order: Order, *, layered: bool | None) -> wire.Noise:
+    """The noise of an order. Whether cells are `layered` is not known (None) before a size is bought.
+
+    Then the noise of the adaptive rule is taken to be that of its leaves, which is wider than that of a grid.
+    """
     law, size_law, offset_law = order.law, order.size_law, order.offset_law(len(order.shape.caps))
-    if layered:
+    if layered or (layered is None and order.rule is Rule.ADAPTIVE and LayerLaws.can_share(order.histogram_epsilon)):
         law = LayerLaws.of(order.histogram_epsilon, order.unit).leaf_cut
     return wire.Noise(
         mechanism=law.mechanism,

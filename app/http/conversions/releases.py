@@ -55,7 +55,7 @@ def _plan(release: Release, synopsis: Synopsis | None) -> wire.ReleasePlan:
         order=release.order.to_json(),
         grid=grid,
         threshold=threshold,
-        noise=noise_reply(order, layered=grid is not None and grid.layered),
+        noise=noise_reply(order, layered=grid.layered if grid else None),
         size=size,
         note=rule_note(order, layered=grid.layered) if grid else None,
     )

@@ -76,6 +76,19 @@ def test_the_interval_of_the_whole_error_comes_first(run: Run, release: str) -> 
     assert "the box cuts no cell" in run(ANALYST, "query", "count", release, "-w", "hour:0..24").stderr
 
 
+def test_what_the_grid_can_add_stands_beside_each_interval(run: Run, release: str) -> None:
+    """In a column of moments, as the cell of a quantile, and behind each coordinate of a centre."""
+    moments = run(ANALYST, "query", "moments", release)
+    assert "grid adds up to" in moments.stdout
+    assert "low to high covers the noise." in moments.stderr
+    assert "cell from" in run(ANALYST, "query", "quantiles", release, "hour").stdout
+    clusters = run(ANALYST, "query", "clusters", release, "-k", 3)
+    assert clusters.stdout.count(" ± ") == 9
+    assert "± is what the grid can add" in clusters.stderr
+    part = run(ANALYST, "query", "rows", release, "--count", 3, "-w", "hour:7..9").stderr
+    assert part.startswith("About the part hour:")
+
+
 def test_a_range_that_holds_nothing_is_refused_in_one_sentence(run: Run, release: str) -> None:
     """Half-open is said where the range is written; an empty range and one outside the bounds are no zero."""
     assert "upper end is not in it" in " ".join(run(ANALYST, "query", "count", "--help").stdout.split())

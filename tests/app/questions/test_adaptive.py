@@ -18,11 +18,6 @@ _lines = [b"age,income,sex", *(b"%d,%d,%s" % (i % 37, i * i % 1000, b"f" if i % 
 SEXED = b"\n".join(_lines + [b",500,f"] * 40)
 
 
-# Clusters of adaptive releases have tests of their own.
-ASKED = [each for each in EXAMPLES if not each.answer.path.startswith("clusters")]
-GOT = [each for each in GETS if each in ASKED]
-
-
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """An application on SQLite for all tests here."""
@@ -57,7 +52,7 @@ def asked(api: Api, release: str, example: Example, more: str = "") -> dict[str,
     return answer
 
 
-@pytest.mark.parametrize("example", ASKED, ids=str)
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_every_question_is_answered(opened: Api, release: str, grouped: str, example: Example) -> None:
     """As its type says."""
     for each in (release, grouped):
@@ -65,7 +60,7 @@ def test_every_question_is_answered(opened: Api, release: str, grouped: str, exa
         assert list(example.answer.of(body).raw) == list(body)
 
 
-@pytest.mark.parametrize("example", GOT, ids=str)
+@pytest.mark.parametrize("example", GETS, ids=str)
 def test_every_question_is_answered_of_a_part(opened: Api, release: str, grouped: str, example: Example) -> None:
     """Whose ranges cut leaves; the answer says which part it is about, exactly as it was asked for."""
     if example.answer.path == "count":
@@ -74,7 +69,7 @@ def test_every_question_is_answered_of_a_part(opened: Api, release: str, grouped
         assert asked(opened, each, example, more)["slice"]["age"] in ("13.7..61", "13.7..31")
 
 
-@pytest.mark.parametrize("example", [each for each in GOT if each.answer.path not in ("rows", "synopsis")], ids=str)
+@pytest.mark.parametrize("example", [each for each in GETS if each.answer.path not in ("rows", "synopsis")], ids=str)
 def test_every_question_is_answered_by_group(opened: Api, grouped: str, example: Example) -> None:
     """One answer for each category."""
     answer = asked(opened, grouped, example, "group_by=sex")

@@ -287,6 +287,23 @@ def test_a_count_has_one_interval_of_its_whole_error_and_its_parts(sqlite_desk: 
     }
 
 
+def test_many_snapped_counts_name_the_boxes_they_counted(sqlite_desk: Desk) -> None:
+    """Each as a single count would; a box without a range has no ends to move."""
+    boxes = [["age:20.5..61"], [], ["age:20.5..61", "income:..700"]]
+    body = {"boxes": boxes, "snap": True}
+    many = sqlite_desk.api.analyst("POST", f"/v1/releases/{sqlite_desk.release}/counts", json=body).json()
+    assert many["parameters"]["snap"] is True
+    for i, where in enumerate(boxes):
+        query = "&".join(f"where={part}" for part in where)
+        single = sqlite_desk.get(f"count?snap=true&{query}").json()
+        assert many["snapped"][i] == single["snapped"]
+        assert (many["counts"][i], many["low"][i], many["high"][i]) == (
+            single["count"],
+            single["interval"]["low"],
+            single["interval"]["high"],
+        )
+
+
 def test_a_snapped_count_names_the_edges_it_counted_between(sqlite_desk: Desk) -> None:
     """They are edges of the grid, and the box between them has the same count and the interval of its noise."""
     asked = sqlite_desk.get("count?where=age:20.5..61&snap=true").json()

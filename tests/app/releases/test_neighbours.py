@@ -12,8 +12,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from httpx import Response
+from numpy.typing import NDArray
 
 from app.access.permissions import Role
 from app.http.middleware import observe_requests
@@ -36,7 +38,10 @@ OTHERS: dict[str, bytes] = {
     "nobody": NOBODY,
     "100,000": CROWD,
 }
-DECLARED, ESTIMATED = {"declared": 500}, {"estimate": "0.05", "guess": 500}
+DECLARED, ESTIMATED = {"size": {"declared": 500}}, {"size": {"estimate": "0.05", "guess": 500}}
+ADAPTIVE = {"size": {"declared": 5000}, "rule": "adaptive"}
+# Fields of answers that are there or not by noisy numbers alone, like the numbers that they explain.
+_OPTIONAL = ("notes", "size_weights")
 Look = tuple[int, list[tuple[str, str]], str]
 
 
@@ -45,8 +50,9 @@ class Life:
     """One service from its first key to its last entry, and all that can be seen of it afterwards."""
 
     folder: Path
-    size: dict[str, Any]
+    terms: dict[str, Any]
     rows: bytes
+    same_noise: bool = False  # whether noisy counts are equal in every life: then answers are compared to the last byte
     seen: dict[str, Look] = field(default_factory=dict)
     stored: dict[str, Any] = field(default_factory=dict)
 
@@ -55,14 +61,14 @@ class Life:
         settings = Settings(data_dir=self.folder / "data", log_level="error")
         with Api(create_app(settings, frozen_clock)) as api:
             api.register()
-            first, second = (api.order(size=self.size).json()["id"] for _ in range(2))
+            first, second = (api.order(**self.terms).json()["id"] for _ in range(2))
             reply = api.upload(first, self.rows, CSV)
             assert reply.status_code == 200, reply.text
             told = reply.json()
             del told["ingest"]
             self.seen["what the curator is told"] = 200, [], json.dumps(told)
             assert api.curator("DELETE", f"/v1/releases/{second}").status_code == 200
-            assert api.order(size=self.size).status_code == 201
+            assert api.order(**self.terms).status_code == 201
             assert api.curator("POST", "/v1/datasets/city/close").status_code == 200
             assert api.upload(first, self.rows, CSV).status_code == 409
             self._look(api, {"name": "city", "release_id": first})
@@ -77,7 +83,7 @@ class Life:
         assert sorted(asked) == sorted(path for method, path in BY_ROUTE if method == "GET")
         for (method, _), example in BY_ROUTE.items():
             reply = api.analyst(method, BELOW.format(**names) + example.address, **example.options)
-            self.seen[f"answer {example}"] = _answer(reply)
+            self.seen[f"answer {example}"] = _look(reply) if self.same_noise else _answer(reply)
         paths = [path.format(**names) for path in listed if path not in asked]
         paths += ["/v1/ledger?dataset=city", "/v1/ledger?kind=publish", "/v1/ledger?after=2&limit=2"]
         for role in (*Role, None):
@@ -121,6 +127,8 @@ def _answer(reply: Response) -> Look:
     assert reply.status_code == 200, reply.text
     body = reply.json()
     kept = ["release", "dataset", "epsilon_spent", "question", "parameters", "epsilon", "mechanism", "clusters", "rule"]
+    for optional in _OPTIONAL:
+        body.pop(optional, None)
     told = {name: body[name] if name in kept else type(body[name]).__name__ for name in sorted(body)}
     if reply.url.path.endswith("/synopsis"):
         told |= {"counts": len(body["counts"])} | {name: body[name] for name in ("attributes", "grid", "size", "reach")}
@@ -136,13 +144,15 @@ def same_chance(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def live(chance: pytest.MonkeyPatch, folder: Path, size: dict[str, Any], rows: bytes) -> Life:
-    """A service of its own, equal to any other in all but the size of its orders and the rows of its upload."""
+def live(
+    chance: pytest.MonkeyPatch, folder: Path, terms: dict[str, Any], rows: bytes, *, same_noise: bool = False
+) -> Life:
+    """A service of its own, equal to any other in all but the terms of its orders and the rows of its upload."""
     numbers = count()
     chance.setattr(secrets, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
     chance.setattr(secrets, "token_urlsafe", lambda size: f"{next(numbers):0{4 * size // 3 + 1}x}")
     folder.mkdir()
-    return Life(folder, size, rows).live()
+    return Life(folder, terms, rows, same_noise).live()
 
 
 def assert_equal(first: Life, second: Life, difference: str) -> None:
@@ -167,11 +177,13 @@ _NOISY = [
     (re.compile(r'"counts": ?\d+'), '"counts": "noisy"'),
     (
         re.compile(
-            r'"grid": ?\{"cells_per_axis": ?\d+, ?"dimensions": ?2(, ?"cells": ?\d+, ?"shape": ?\[\d+, ?\d+\])?\}'
+            r'"grid": ?\{"cells_per_axis": ?\d+, ?"dimensions": ?2'
+            r'(, ?"cells": ?\d+, ?"shape": ?\[\d+, ?\d+\](, ?"layered": ?false, ?"leaves": ?null)?)?\}'
         ),
         '"grid": "noisy"',
     ),
     (re.compile(r'"size": ?\d+'), '"size": "noisy"'),
+    (re.compile(r"\d+ cells on each of 2 axes"), "noisy cells"),  # the page of the release
 ]
 
 
@@ -203,3 +215,22 @@ def test_under_an_estimated_size_the_noisy_size_and_its_grid_differ_too(
         other = live(same_chance, tmp_path / difference, ESTIMATED, OTHERS[difference])
         forget_noisy_size(other)
         assert_equal(usual, other, difference)
+
+
+def test_of_an_adaptive_release_nothing_but_its_noisy_counts_depends_on_the_rows(
+    same_chance: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the same noisy counts in all layers: every cell, every answer and the digest are equal, byte for byte."""
+    asked: list[int] = []
+
+    def scripted(counts: NDArray[np.int64], *_: object) -> NDArray[np.int64]:
+        asked.append(int(counts.sum()))
+        return np.resize([500, 0, 90, -7], len(counts))
+
+    same_chance.setattr("core.adaptive.release._noised", scripted)
+    usual = live(same_chance, tmp_path / "usual", ADAPTIVE, ROWS, same_noise=True)
+    for difference in ("one row more", "nobody", "100,000"):
+        other = live(same_chance, tmp_path / difference, ADAPTIVE, OTHERS[difference], same_noise=True)
+        assert_equal(usual, other, difference)
+    assert len(asked) == 4 * 4  # base, coarse cells, and leaves on either kind of path
+    assert {0, 100_000} <= set(asked)

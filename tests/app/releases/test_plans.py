@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import exp, expm1
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from httpx import Response
 
 from app.main import create_app
 from app.settings.settings import Settings
+from core.budget import Epsilon
 from tests.support.service.api import Api, frozen_clock
 
 
@@ -84,6 +86,20 @@ def test_a_plan_tells_what_an_order_would_give(city: Api) -> None:
     assert predicted["count_error"] > predicted["cell_error"] > 0
     low, high = predicted["theorem_range"]
     assert predicted["inside_theorem"] is (low <= 0.5 <= high)
+
+
+@pytest.mark.parametrize("size", [{"declared": 10_000}, {"estimate": "0.05", "guess": 10_000}, {"estimate": "0.05"}])
+def test_the_noise_of_an_adaptive_plan_is_that_of_a_leaf(city: Api, size: dict[str, Any]) -> None:
+    """Seven tenths of the epsilon of the cells buy it, also where nobody knows the size yet."""
+    noise = plan(city, rule="adaptive", size=size).json()["noise"]
+    leaf = Epsilon.parse(noise["epsilon_histogram"]).nano * 0.7e-9
+    assert noise["cell_sd"] == pytest.approx((2 * exp(-leaf)) ** 0.5 / -expm1(-leaf))
+
+
+def test_the_noise_of_an_adaptive_plan_with_few_rows_is_that_of_the_grid_that_serves(city: Api) -> None:
+    """Below N epsilon / K = 100 no cell is cut, and all of the epsilon counts one layer."""
+    few = {"size": {"declared": 500}}
+    assert plan(city, rule="adaptive", **few).json()["noise"] == plan(city, **few).json()["noise"]
 
 
 BAD: dict[str, dict[str, Any]] = {

@@ -11,8 +11,8 @@ from core.domain.whole import WholeValues
 from core.noisy_histogram import NoisyHistogram
 from core.queries.boxes import Chosen, Range
 from core.queries.slices import slice_of
-from core.queries.synthetic import Column, synthetic_rows
-from tests.core.queries.layered import DOMAINS, whole_world
+from core.queries.synthetic import Column, synthetic_rows, values_between
+from tests.core.queries.layered import DOMAINS, HOUR, X, whole_world
 
 COUNT = 20_000
 
@@ -64,6 +64,14 @@ def test_whole_values_of_a_leaf_are_equally_likely() -> None:
     hours = np.bincount(drawn(world.synopsis)["hour"].values, minlength=24) / COUNT
     exact = np.bincount(world.values("hour").astype(int), minlength=24) / len(world.columns[0])
     np.testing.assert_allclose(hours, exact, atol=0.02)
+
+
+def test_each_value_between_two_ends_is_drawn_alike() -> None:
+    """Of whole kinds those of the leaf and no others; of numbers, evenly from end to end."""
+    uniform = np.arange(300) / 300
+    low, high = np.full(300, 2 * 2 / 24 - 1), np.full(300, 2 * 5 / 24 - 1)
+    assert np.bincount(values_between(HOUR, low, high, uniform)).tolist() == [0, 0, 100, 100, 100]
+    np.testing.assert_allclose(values_between(X, low, high, uniform), (2 + 3 * uniform) / 24 * 10)
 
 
 def test_rows_of_a_slice_lie_in_it() -> None:
