@@ -38,7 +38,10 @@ async function drawHistogram(attribute, histogram) {
   const colour = colours();
   const sure = certainty(histogram);
   const { traces, axes } = barChart(colour, attribute, histogram, { whiskers: true });
-  await draw(at("marginal"), traces, layout(colour, { ...axes, yaxis: axis(colour, "noisy count", { fixedrange: true }) }));
+  await draw(at("marginal"), traces, layout(colour, {
+    // Wide enough for any labels: where margins follow from them, labels and margins can go on changing each other.
+    margin: { l: 72, r: 28, t: 24, b: 54 }, ...axes, yaxis: axis(colour, "noisy count", { fixedrange: true }),
+  }));
   at("marginal-words").textContent = sure.words
     ? `Thin lines are 95 % intervals of each bar: ${sure.words}.` : "Thin lines are what each bar is certain to lie between, at 95 %.";
 }

@@ -143,3 +143,32 @@ def thresholded(server: Server, key: str) -> str:
     headers = {"Content-Type": "text/csv"}
     curator_call(server, key, "PUT", f"/v1/releases/{release['id']}/records", content=body, headers=headers)
     return str(release["id"])
+
+
+def harbour(server: Server, key: str) -> dict[str, str]:
+    """Published adaptive releases of ships that crowd in a corner: two numbers and a category, and a date alone."""
+    attributes: list[dict[str, Any]] = [
+        {"name": "east", "lower": 0, "upper": 100},
+        {"name": "north", "lower": 0, "upper": 100},
+        {"name": "flag", "kind": "category", "values": ["own", "other"]},
+        {"name": "day", "kind": "date", "lower": "2026-01-01", "upper": "2026-12-31", "missing": "keep"},
+    ]
+    curator_call(
+        server, key, "POST", "/v1/datasets", json={"name": "harbour", "attributes": attributes, "budget": "20"}
+    )
+    rng = np.random.default_rng(14)
+    places, days = rng.exponential([4, 6], (4000, 2)), np.minimum(rng.exponential(40, 4000), 364).astype(int)
+    flags = rng.choice(["own", "other"], 4000)
+    dates = ["" if i % 20 == 0 else str(np.datetime64("2026-01-01") + day) for i, day in enumerate(days)]
+    lines = [
+        f"{east:.3f},{north:.3f},{flag},{day}" for (east, north), flag, day in zip(places, flags, dates, strict=True)
+    ]
+    body = ("east,north,flag,day\n" + "\n".join(lines) + "\n").encode()
+    releases = {}
+    for name, names in {"places": ["east", "north"], "flags": ["east", "north", "flag"], "days": ["day"]}.items():
+        terms = {"attributes": names, "epsilon": "2", "clusters": 3, "rule": "adaptive", "size": {"declared": 4000}}
+        release = curator_call(server, key, "POST", "/v1/datasets/harbour/releases", json=terms)["id"]
+        headers = {"Content-Type": "text/csv"}
+        curator_call(server, key, "PUT", f"/v1/releases/{release}/records", content=body, headers=headers)
+        releases[name] = release
+    return releases
