@@ -182,7 +182,7 @@ def test_one_person_more_moves_each_layer_of_an_adaptive_release_by_at_most_c(
         [_person_line(MediaType.CSV, b"new", row) for row in _repeated(chance, own)],
     )
     limits = Limits(max_line_bytes=600, buffer_bytes=chance.choice([0, 10**6]))
-    with patch.object(lines, "BLOCK_BYTES", block_bytes), patch.object(record_buffer, "PAGE_ROWS", 8):
+    with patch.object(lines, "BLOCK_BYTES", block_bytes), patch.object(record_buffer, "PAGE_ROWS", 1):
         before, after = (
             exact_layers(
                 text_body(MediaType.CSV, file, _PERSON_HEADER),
