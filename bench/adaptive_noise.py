@@ -8,8 +8,9 @@ fused estimate less the exact counts of the same leaves, each by its share in th
 Boxes are base cells, and the first quarter and sixteenth of each along the first axis; the first half of the space; and
 all of it. "Needed" is the factor on the radius of fixed weights with which as many intervals hold as the level says:
 the quantile of |error| / radius at the level, for the number of rows where it is largest. Below the margin, the
-intervals of the service hold. "Held" is the share that hold with the margin, where it is least. A largest value of many
-simulated ones is too large by chance, the more so the fewer boxes there are: see the standard errors.
+intervals of the service hold. "Held" is the share that hold with the margin: over all numbers of rows, and in brackets
+for the number of rows where it is least. The worst of many simulated values is too bad by chance, the more so the fewer
+boxes there are; "se" is the standard error of a share of 95 % for one number of rows, if boxes were independent.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ BOXES = ("base cell", "quarter", "sixteenth", "half space", "all")
 PARTS = {"base cell": 1.0, "quarter": 1 / 4, "sixteenth": 1 / 16}  # of a base cell, along the first axis
 ROWS = (2, 6, 12, 20, 30, 45, 60, 80, 100, 125, 160, 200, 250, 320, 400, 500, 640, 800, 1000, 1200)  # of a base cell
 DIMENSIONS = (1, 2, 3)
-DRAWS = 100
+DRAWS = 40
 _MAX_CELLS = 4_000_000
 
 
@@ -121,18 +122,18 @@ def summary(d: int, outcomes: dict[int, dict[str, Errors]]) -> list[list[str]]:
     for name in BOXES:
         boxes = [outcome[name] for outcome in outcomes.values()]
         needed = [max(float(np.quantile(each.ratios[i], level)) for each in boxes) for i, level in enumerate(LEVELS)]
-        held = [min(float((each.ratios[i] <= MARGIN).mean()) for each in boxes) for i in range(len(LEVELS))]
+        held = [[float((each.ratios[i] <= MARGIN).mean()) for each in boxes] for i in range(len(LEVELS))]
         number = len(boxes[0].standardised)
-        bias = max((float(each.standardised.mean()) for each in boxes), key=abs)
-        spread = [sqrt(level * (1 - level) / number) for level in LEVELS]
+        bias = [float(each.standardised.mean()) for each in boxes]
         lines.append(
             [
                 str(d),
                 name,
                 f"{number:,}",
+                f"{sqrt(0.95 * 0.05 / number):.3f}",
                 *(f"{value:.2f}" for value in needed),
-                *(f"{value:.3f} (se {error:.3f})" for value, error in zip(held, spread, strict=True)),
-                f"{bias:+.2f} (se {1 / sqrt(number):.2f})",
+                *(f"{np.mean(shares):.3f} ({min(shares):.3f})" for shares in held),
+                f"{np.mean(bias):+.3f} ({max(bias, key=abs):+.2f})",
             ]
         )
     return lines
@@ -142,21 +143,23 @@ def main() -> None:
     """Simulate and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=DRAWS)
-    draws = parser.parse_args().draws
-    lines = []
-    for d in DIMENSIONS:
+    parser.add_argument("--dimensions", type=int, nargs="+", choices=DIMENSIONS, default=DIMENSIONS)
+    asked = parser.parse_args()
+    draws, lines = asked.draws, []
+    for d in asked.dimensions:
         outcomes = {rows: measure(d, rows, draws) for rows in track(ROWS, description=f"d = {d}", transient=True)}
         lines += summary(d, outcomes)
     section = Section(
         "Intervals of adaptive releases: simulated against fixed weights",
         (
-            f"epsilon 1, {len(ROWS)} numbers of rows in a base cell from {ROWS[0]} to {ROWS[-1]}, each {draws} draws",
-            f"the margin of the service is {MARGIN}; the worst number of rows is shown, for each entry by itself",
+            f"epsilon 1, {len(ROWS)} numbers of rows in a base cell, {ROWS[0]} to {ROWS[-1]}; {draws} draws of each",
+            f"the margin of the service is {MARGIN}; boxes: of each number of rows; in brackets: the worst of them",
         ),
         (
             "d",
             "box",
-            "boxes each",
+            "boxes",
+            "se",
             *(f"needed, {level:.0%}" for level in LEVELS),
             *(f"held, {level:.0%}" for level in LEVELS),
             "bias, sd",

@@ -4,8 +4,9 @@ The error is a weighted sum of independent draws, of which none has a larger sca
 further from normal than a sum of n = s^2 / (2 B^2) Laplace draws of equal scale, for which radii are exact.
 
 The weights depend a little on the same draws, because the cuts do. What that adds on average is taken off
-(`core.adaptive.selection`); what it does to the spread `MARGIN` allows for. In simulations of counts from 0 to 1,200
-rows a cell a factor of 1.07 was enough at 50, 95 and 99 % (docs/methods/adaptive.md). That is measured, not proved.
+(`core.adaptive.selection`); what it does to the spread `MARGIN` allows for. In simulations of 2 to 1,200 rows a base
+cell a factor of 1.06 was enough at 50, 95 and 99 % for base cells and parts of them (`python -m bench.adaptive_noise`,
+docs/methods/adaptive.md). That is measured, not proved.
 """
 
 from __future__ import annotations
