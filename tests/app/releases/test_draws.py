@@ -75,7 +75,7 @@ def test_a_failure_after_the_draw_gives_nothing_back(
         raise RuntimeError
 
     with monkeypatch.context() as broken:
-        broken.setattr("core.release.release", fail)
+        broken.setattr("core.release.noised", fail)
         assert api.upload(release).status_code == 500
     assert state(api, release) == "burnt"
     for refused in (api.curator("DELETE", f"/v1/releases/{release}"), api.upload(release)):
