@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.published import Floats
-from core.adaptive.release import Counter
+from core.adaptive.cells import AdaptiveCells
+from core.adaptive.fusion import BoughtSize
+from core.adaptive.layers import Layers
+from core.adaptive.release import Counter, LayerCounts
+from core.adaptive.shares import LayerLaws
 from core.budget import Epsilon
 from core.cells import DenseCells
 from core.domain.domain import Domain
@@ -82,12 +86,12 @@ def released(
     order = Order(attributes=domain.attributes, epsilon=Epsilon.parse(epsilon), clusters=clusters, size=size, rule=rule)
     noisy_size = None if declared else n + int(_noise(order.size_epsilon, 1, rng)[0])
     plan = make_plan(order, max_cells=_MAX_CELLS, noisy_size=noisy_size)
-    exact = count(take_in(tuple(points.T), domain, OutOfRange.CLIP).records, plan.grid)
+    records = take_in(tuple(points.T), domain, OutOfRange.CLIP).records
     return Synopsis(
         dataset="bench",
         release="bench",
         domain=domain,
-        cells=DenseCells(plan.grid, exact.cells + _noise(order.histogram_epsilon, plan.grid.cell_count, rng)),
+        cells=_layered(records, plan, rng) if plan.is_layered else _dense(records, plan, rng),
         epsilon=order.epsilon,
         size_epsilon=order.size_epsilon,
         clusters=clusters,
@@ -96,6 +100,30 @@ def released(
         size=plan.size,
         size_declared=declared,
     )
+
+
+def _dense(records: Records, plan: Plan, rng: np.random.Generator) -> DenseCells:
+    exact = count(records, plan.grid)
+    return DenseCells(plan.grid, exact.cells + _noise(plan.order.histogram_epsilon, plan.grid.cell_count, rng))
+
+
+def _layered(records: Records, plan: Plan, rng: np.random.Generator) -> AdaptiveCells:
+    """The steps of `core.adaptive.release.draw_layers`, with noise from a seed."""
+    order = plan.order
+    laws = LayerLaws.of(order.histogram_epsilon, order.unit)
+    base = count(records, plan.grid).cells
+    layers = Layers(plan.grid, laws, base + laws.base.simulate(base.shape, rng))
+    layers.cut_base(max_cells=_MAX_CELLS)
+    coarse, counted = LayerCounts(layers, leaves=False), layers.coarse_counted
+    coarse.add(records)
+    layers.take_coarse(coarse.cells[counted] + laws.coarse.simulate((int(counted.sum()),), rng))
+    layers.cut_coarse(max_cells=_MAX_CELLS)
+    leaves = LayerCounts(layers, leaves=True)
+    leaves.add(records)
+    noise = [laws.leaf(is_cut=is_cut).simulate(leaves.cells.shape, rng) for is_cut in (False, True)]
+    layers.take_leaves(leaves.cells + np.where(layers.leaf_is_cut, noise[1], noise[0]))
+    bought = None if order.size_law is None else BoughtSize(plan.size, order.size_law)
+    return AdaptiveCells.of(layers, bought)
 
 
 def _noise(epsilon: Epsilon, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ ASSUMPTION = (
     "for rows that fill one sixteenth of it evenly. Ranges lie where the rows are. The error of cut cells is taken as "
     "3.5 % of the rows in the cells on the border of a range (Qardaji et al. 2013). Real rows lie otherwise: on "
     "four public maps, whose rows crowd together, cut cells cost 1.5 to 185 times this with rugnik and eugkm, and 0.2 "
-    "to 2.9 times with adaptive. The interval of an answer tells its own error."
+    "to 2.2 times with adaptive. The interval of an answer tells its own error."
 )
 
 

@@ -22,7 +22,7 @@ from core.arrays import Wholes
 
 VERSION = 1
 BASE_SHARE, COARSE_SHARE = Fraction(1, 10), Fraction(2, 10)  # of epsilon; the leaves have the rest of their path
-COARSE_CONSTANT, LEAF_CONSTANT = 80, 6  # c
+COARSE_CONSTANT, LEAF_CONSTANT = 40, 6  # c
 LEAST_SIGNAL = 100  # N epsilon / K below this: the grid of the paper serves instead
 MOST_BASE_CELLS, MOST_ALONG_AN_AXIS = 64, 8  # of the base, for one combination of categories
 MAX_ORDERED = 3  # attributes that cells are halved along

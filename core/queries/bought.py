@@ -25,8 +25,10 @@ Of a part of a release, S and M are those of the part and what lies outside it (
 raised to 1. Then the combination may be too high, so that its lower end is 0, which no count falls below.
 
 M follows from n, so that w, and whether the combination serves, depend on the noise of n a little. With s the share of
-Z_n in the variance of the error, a choice that falls to releases whose n is high costs about 0.04 s of coverage. It is
-made where s is small, a few hundredths, which is why the least gain is. bench/count_coverage.py measures coverage.
+Z_n in the variance of the error, a choice that falls to releases whose n is high costs about 0.04 s of coverage, by a
+rough calculation and not a proof. It is made where s is a few hundredths: so the least gain is small. Coverage is
+measured, in bench/count_coverage.py. An interval can be a few hundredths wider than that of the plain sum where the
+gain is least, and wider by more where the bought size was raised to 1.
 """
 
 from __future__ import annotations

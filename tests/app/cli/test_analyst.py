@@ -114,3 +114,23 @@ def test_a_question_that_cannot_be_answered_is_one_sentence(run: Run, release: s
     assert "no release" in run(ANALYST, "query", "moments", "r" + "0" * 16, code=1).stderr
     assert "no dataset" in run(ANALYST, "query", "moments", "nowhere", code=1).stderr
     assert "no published release" in run(ANALYST, "query", "moments", "empty", code=1).stderr
+
+
+def test_an_adaptive_release_is_made_and_asked_like_any_other(run: Run, live_server: Live, tmp_path: Path) -> None:
+    """The plan names the base, the release its leaves, and the table of the synopsis has their estimates."""
+    terms = ("--epsilon", 2, "--clusters", 5, "--declared", 2000, "--rule", "adaptive", "--use", "hour", "--use", "x")
+    with live_server.client(Role.CURATOR) as client:
+        client.register_dataset("crowded", demo_data.SCHEMA["attributes"], budget=5)
+    file = tmp_path / "rows.csv"
+    file.write_bytes(demo_data.csv(2000))
+    planned = run(Role.CURATOR, "plan", "crowded", *terms)
+    assert "a base of 8 x 8 cells, cut as noisy counts say" in planned.stdout
+    made = run(Role.CURATOR, "release", file, "--dataset", "crowded", *terms, "--yes")
+    leaves = len(json.loads(run(ANALYST, "query", "synopsis", "crowded", "--json").stdout)["counts"])
+    assert f"a base of 8 x 8 cells, cut into {leaves:,} leaves" in made.stdout
+    for question, (options, heading, _) in QUESTIONS.items():
+        assert heading in run(ANALYST, "query", question, "crowded", *options).stdout
+    table = run(ANALYST, "query", "synopsis", "crowded")
+    assert table.stdout.split()[8:11] == ["count", "estimate", "sd"]
+    assert len(table.stdout.splitlines()) >= leaves
+    assert "the layers that decided" in table.stderr

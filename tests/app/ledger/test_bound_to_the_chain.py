@@ -30,6 +30,7 @@ from app.storage.tables import metadata
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.cells import DenseCells
+from core.plan import Rule
 from core.synopsis import Synopsis
 from core.unit import Unit
 from tests.support.browser.visitors import visitor
@@ -139,7 +140,12 @@ def test_a_synopsis_that_is_not_the_published_one_fails_the_verification(sqlite_
 
 @pytest.mark.parametrize(
     "change",
-    [{"epsilon": Epsilon.parse("4")}, {"unit": Unit("patient", 3)}, {"size_epsilon": Epsilon.parse("0.007")}],
+    [
+        {"epsilon": Epsilon.parse("4")},
+        {"unit": Unit("patient", 3)},
+        {"size_epsilon": Epsilon.parse("0.007")},
+        {"rule": Rule.EUGKM},
+    ],
     ids=str,
 )
 def test_a_synopsis_of_other_terms_than_its_charge_fails_the_verification(
@@ -159,7 +165,7 @@ def test_a_synopsis_of_other_terms_than_its_charge_fails_the_verification(
     assert tampered(sqlite_api, change, detail=detail, hash=forged.hash, seq=publish.seq) == 1
     verification = verify_all(service)
     assert (verification.first_bad, publish.release) == (publish.seq, release)
-    assert "another release, dataset, epsilon, domain, unit or noise" in str(verification.reason)
+    assert "another release, dataset, epsilon, domain, unit, rule or noise" in str(verification.reason)
 
 
 # --- the chain is walked at start

@@ -174,7 +174,7 @@ def test_the_bounds_of_a_mean_are_where_the_test_of_fieller_turns() -> None:
 
 
 def test_fresh_noise_has_the_variance_of_the_estimates() -> None:
-    """Of single leaves and of coarse cells within 15 %; of the sum of all, which the base has a part in, within 30 %."""
+    """Of leaves and coarse cells within 15 %; of the sum of all, which the base has a part in, within 30 %."""
     cells = cells_of_release(seeded_release(groups(20_000), "0.5"))
     rng, whole = np.random.default_rng(0), np.ones(len(cells.estimates))
     noise = np.stack([redrawn(cells, rng) for _ in range(400)]) - cells.estimates

@@ -91,7 +91,7 @@ def test_of_a_slice_the_leaves_say_what_cutting_them_can_add(box: Box) -> None:
     """A few large leaves are cut: the bound holds all the same, and is within the slice."""
     domain = DOMAINS["two numbers"]
     for seed in range(3):
-        world = layered(domain, made_up(domain, 1500, seed), "20")
+        world = layered(domain, made_up(domain, 1500, seed), "50")
         inside = np.ones(1500, dtype=bool)
         for part in box:
             assert isinstance(part, Range)

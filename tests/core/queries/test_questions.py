@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from core.budget import Epsilon
 from core.cells import DenseCells
 from core.clustering.kmeans import kmeans
 from core.clustering.methods import Method, labels_of, restarts
@@ -51,6 +52,15 @@ def test_a_marginal_follows_the_order_asked_for() -> None:
     assert (margin.domain.names, margin.summed) == (("c", "a"), 4)
     with pytest.raises(InvalidQuery):
         marginal(synopsis, ("z",), level=0.95, counts=CountsKind.RAW)
+
+
+def test_the_interval_of_a_quantile_holds_its_value_where_the_counts_contradict_it() -> None:
+    """The value is read off counts that are not negative, the interval off raw ones: at low levels they may differ."""
+    domain, cells = Domain((Number("a", 0, 5),)), DenseCells(Grid.uniform(5, 1), np.array([-7, -9, 12, -11, 14]))
+    release = replace(synopsis_of(rows(10), 2), domain=domain, cells=cells, epsilon=Epsilon.parse("1"))
+    median = quantile(release, "a", 0.5, level=0.5)
+    assert median.cell == (2.0, 3.0)
+    assert (median.interval.low, median.interval.high) == (2.0, 5.0)
 
 
 def test_quantiles_without_noise_lie_in_their_cell() -> None:
