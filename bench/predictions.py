@@ -19,7 +19,7 @@ from bench.published import Floats
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.leaves import unit_boxes
 from core.adaptive.release import Counter, LayerCounts, draw_layers
-from core.alternatives import COMPARED_SHARES, OCCUPIED, Purpose, compare
+from core.alternatives import ASSUMPTION, COMPARED_SHARES, OCCUPIED, Purpose, compare
 from core.budget import Epsilon
 from core.domain.number import Number
 from core.histogram import Counts
@@ -108,6 +108,7 @@ def main() -> None:
     for rule, figures in ratios.items():
         mean = np.exp(np.log(figures).mean())
         print(f"{rule}: geometric mean {mean:.2f}, least {min(figures):.2f}, largest {max(figures):.2f}")
+    print(f"A plan says, with ranges that should be these: {ASSUMPTION}")
 
 
 def lines_of(rows: Floats, records: Records, epsilon: str, rng: np.random.Generator) -> list[tuple[str, list[float]]]:

@@ -21,6 +21,7 @@ from core.predictions import CountError, Layer, Picture, variance_of
 COMPARED_SHARES = (0.01, 0.1)  # of the occupied part, that counts are predicted for
 OCCUPIED = (1.0, 1 / 16)  # the pictures: the share of the space that the rows fill
 _MARGIN = 0.95  # another rule than the default is recommended if its error is below this part of the default's
+# The ranges at its end are the least and the largest that `python -m bench.predictions` printed; it prints both.
 ASSUMPTION = (
     "Where the rows lie is private, so each rule is predicted twice: for rows that fill the whole space evenly, and "
     "for rows that fill one sixteenth of it evenly. Ranges lie where the rows are. The error of cut cells is taken as "

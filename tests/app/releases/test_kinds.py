@@ -170,12 +170,21 @@ def test_a_plan_of_mixed_attributes_says_what_each_costs(sqlite_api: Api) -> Non
     assert alone.json()["predicted"]["expected_deviation"] is None
 
 
-def test_a_plan_of_numbers_has_no_field_more_than_before(sqlite_api: Api) -> None:
+def test_a_plan_of_numbers_has_no_costs_and_no_people(sqlite_api: Api) -> None:
     """Costs and people are left out where they say nothing."""
     register(sqlite_api, EVERY_KIND[:1])
     body = {"epsilon": "0.5", "clusters": 3, "size": {"declared": 1000}}
     reply = sqlite_api.curator("POST", "/v1/datasets/clinic/plans", json=body).json()
-    assert list(reply) == ["order", "grid", "threshold", "noise", "predicted", "warnings"]
+    assert list(reply) == [
+        "order",
+        "grid",
+        "threshold",
+        "noise",
+        "predicted",
+        "warnings",
+        "alternatives",
+        "recommendation",
+    ]
 
 
 def test_a_plan_for_persons_shows_what_rows_cost(sqlite_api: Api) -> None:
