@@ -200,7 +200,7 @@ def test_one_person_more_moves_each_layer_of_an_adaptive_release_by_at_most_c(
 
 def test_the_layers_of_these_tests_tell_rows_apart() -> None:
     """Two rows a little apart share the base cell and the coarse cell, and have a leaf each."""
-    rows = [_GOOD_LINE, _GOOD_LINE.replace(b"2.5", b"4")]
+    rows = [_GOOD_LINE, _GOOD_LINE.replace(b"2.5", b"3")]
     base, coarse, leaves = exact_layers(text_body(MediaType.CSV, rows))
     assert (base.max(), coarse.max(), leaves.max()) == (2, 2, 1)
     assert len(base) < len(coarse) < len(leaves)
