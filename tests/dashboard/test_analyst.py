@@ -133,16 +133,15 @@ def test_a_box_can_be_written_without_a_mouse(window: Window, city: City) -> Non
     expect(answer).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        ("1,5", "age: '1,5' is not a number; write 1.5."),
-        ("1,500", "age: '1,500' is not a number; write 1500 or 1.500."),
-        ("young", "age: 'young' is not a number."),
-        ("Infinity", "age: 'Infinity' is not a number."),
-    ],
-)
-def test_what_is_no_number_is_told_at_its_field(window: Window, city: City, written: str, message: str) -> None:
+NO_NUMBERS = {
+    "1,5": "age: '1,5' is not a number; write 1.5.",
+    "1,500": "age: '1,500' is not a number; write 1500 or 1.500.",
+    "young": "age: 'young' is not a number.",
+    "Infinity": "age: 'Infinity' is not a number.",
+}
+
+
+def test_what_is_no_number_is_told_at_its_field(window: Window, city: City) -> None:
     """In words and without asking the service; the map goes on working, and the box is counted once it is mended."""
     page = explored(window, city, 3)
     drag(page, (0.15, 0.1), (0.4, 0.3))
@@ -151,12 +150,13 @@ def test_what_is_no_number_is_told_at_its_field(window: Window, city: City, writ
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/count" in request.url else None)
     field = page.get_by_label("age from")
-    field.fill(written)
-    page.get_by_role("button", name="Count", exact=True).click()
-    expect(page.locator(".field-fault:visible")).to_have_text(message)
-    expect(field).to_be_focused()
-    expect(field).to_have_accessible_description(message)
-    expect(answer).to_have_count(0)
+    for written, message in NO_NUMBERS.items():
+        field.fill(written)
+        page.get_by_role("button", name="Count", exact=True).click()
+        expect(page.locator(".field-fault:visible")).to_have_text(message)
+        expect(field).to_be_focused()
+        expect(field).to_have_accessible_description(message)
+        expect(answer).to_have_count(0)
     page.get_by_label("Across").select_option("visits")
     page.locator("#map[data-axes='visits income']").wait_for()
     expect(page.locator("#problem")).to_be_empty()
@@ -233,7 +233,9 @@ def test_moving_k_shows_the_clusters_of_the_api(window: Window, city: City) -> N
         for place, (centre, size) in enumerate(zip(asked["centers"], asked["sizes"], strict=True)):
             cells = [text.split("\n")[0] for text in rows.nth(place).locator("td").all_inner_texts()]
             assert cells[1] == f"{round(size):,}"
-            assert [float(cell.replace(",", "")) for cell in cells[2:4]] == pytest.approx(centre, rel=2e-3)
+            assert [float(cell.replace(",", "")) for cell in cells[2:4]] == pytest.approx(
+                centre, rel=6e-3
+            )  # three digits are shown
     drawn = page.evaluate("document.getElementById('map').data.find((t) => t.name === 'centres').x")
     assert drawn == [centre[0] for centre in asked["centers"]]
 

@@ -13,7 +13,7 @@ from tests.support.service.api import ATTRIBUTES, CSV, ROWS
 QUESTIONS = ["clusters?k=3", "count?where=age:20..41.5", "quantiles?attribute=age&q=0.3", "moments"]
 
 
-def test_a_hundred_times_the_same_question_is_one_body(settings: Settings, serve: Callable[..., Server]) -> None:
+def test_the_same_question_again_and_again_is_one_body(settings: Settings, serve: Callable[..., Server]) -> None:
     """Across two workers and a restart, each question has one body and one ETag."""
     first = serve(settings, workers=2)
     headers = {"Authorization": f"Bearer {first.issue_key('curator')}"}
@@ -27,7 +27,7 @@ def test_a_hundred_times_the_same_question_is_one_body(settings: Settings, serve
         # A new connection each time, so that either worker may answer.
         anew = httpx.Limits(max_keepalive_connections=0)
         with httpx.Client(headers=headers, limits=anew) as client:
-            for question in QUESTIONS * 50:
+            for question in QUESTIONS * 20:
                 reply = client.get(f"{server.url}/v1/releases/{order['id']}/{question}")
                 seen[question].add((reply.raise_for_status().content, reply.headers["etag"]))
 

@@ -38,7 +38,7 @@ BAD: dict[str, dict[str, Any]] = {
     "name of 65 characters": {"name": "c" * 65},
     "name that is a number": {"name": 7},
     "no attributes": {"attributes": []},
-    "17 attributes": {"attributes": attributes(17)},
+    "33 attributes": {"attributes": attributes(33)},
     "attributes of one name": {"attributes": [AGE, AGE]},
     "attribute without a name": {"attributes": [AGE | {"name": ""}]},
     "attribute name with a comma": {"attributes": [AGE | {"name": "a,b"}]},

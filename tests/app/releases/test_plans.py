@@ -121,7 +121,7 @@ BAD: dict[str, dict[str, Any]] = {
     "attribute in another case": {"attributes": ["Age"]},
     "attribute twice": {"attributes": ["age", "age"]},
     "no attributes": {"attributes": []},
-    "17 attributes": {"attributes": ["age"] * 17},
+    "33 attributes": {"attributes": ["age"] * 33},
     "size 0": {"size": {"declared": 0}},
     "size -5": {"size": {"declared": -5}},
     "size as a float": {"size": {"declared": 10.0}},

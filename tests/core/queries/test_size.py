@@ -62,7 +62,7 @@ def test_a_bought_size_and_the_sum_are_combined_by_their_precision() -> None:
 @pytest.mark.parametrize("size", [600, 4])
 def test_the_size_of_an_answer_uses_the_bought_one_and_covers(size: int) -> None:
     """Its interval is narrower than that of the sum alone, and holds as often as it says, also near no rows at all."""
-    draws, hits = 1000, 0
+    draws, hits = 300, 0
     alone = equal_radius(DiscreteLaplace.at(EPSILON - BOUGHT), 25, alpha=0.05)
     for release in bought(size, draws):
         size_answer = moments(release, level=0.95).size
