@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,9 @@ def _sqlite_engine(url: URL) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "trusted_schema=OFF"):
+        # Where two processes make a new database a WAL one at the same time, SQLite refuses one of them at once.
+        _when_unlocked(lambda: connection.execute("PRAGMA journal_mode=WAL"), sqlite3.OperationalError)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON", "trusted_schema=OFF"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -147,20 +150,25 @@ def _begin_writing(connection: Connection) -> None:
 
     The busy handler of SQLite polls about ten times a second, so that some worker processes would starve.
     """
-    deadline = time.monotonic() + WAIT_SECONDS
     connection.exec_driver_sql("PRAGMA busy_timeout = 0")
     try:
-        while True:
-            try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            except OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_RETRY_SECONDS)
-            else:
-                return
+        _when_unlocked(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"), OperationalError)
     finally:
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")
+
+
+def _when_unlocked(step: Callable[[], object], locked: type[Exception]) -> None:
+    """Try a step again every few milliseconds while it raises `locked`, for WAIT_SECONDS."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            step()
+        except locked:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 def _postgres_engine(url: URL) -> Engine:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import re
 from pathlib import Path
+from threading import Barrier, Thread
 from typing import Any
 
 import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import event, inspect, text
+from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
 from app.cli import main
@@ -163,3 +165,28 @@ def test_sqlite_is_migrated_by_itself(sqlite_settings: Settings) -> None:
     database = Database(sqlite_settings.url)
     assert not database.pending_migrations()
     database.dispose()
+
+
+def test_two_connections_may_open_a_new_sqlite_database_at_the_same_time(tmp_path: Path) -> None:
+    """Both make it a WAL database: SQLite refuses one of them about once in seven times, and it tries again."""
+    refused: list[Exception] = []
+
+    def connect(url: str, both: Barrier) -> None:
+        both.wait()
+        database = Database(url)
+        try:
+            with database.engine.connect():
+                pass
+        except OperationalError as error:
+            refused.append(error)
+        finally:
+            database.dispose()
+
+    for number in range(100):
+        both = Barrier(2)
+        pair = [Thread(target=connect, args=(f"sqlite:///{tmp_path}/{number}.db", both)) for _ in range(2)]
+        for thread in pair:
+            thread.start()
+        for thread in pair:
+            thread.join()
+    assert refused == []
