@@ -54,7 +54,7 @@ class AdaptiveCells(Cells):
         return self.part_grid or self.layers.base
 
     @property
-    def counts(self) -> Wholes:  # type: ignore[override]
+    def counts(self) -> Wholes:  # type: ignore[override]  # a field of the others
         """The noisy counts of the leaves, as drawn."""
         return self.layers.leaf_counts if self.part is None else self.layers.leaf_counts[self.part.numbers]
 

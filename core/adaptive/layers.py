@@ -134,7 +134,7 @@ class Layers:
     def cut_coarse(self, *, max_cells: int | None = None, skipped: int = 0) -> int:
         """Cut the coarse cells. Returns how many leaves there are."""
         newest = np.where(self.coarse_counted, self.coarse_counts, self.base_counts[self.coarse_base])
-        widths = self.coarse.spans()[1]
+        widths = self.coarse_spans[1]
         wanted = _wanted(newest, widths, self.laws, LEAF_CONSTANT, is_cut=self.coarse_counted)
         before = self._coarse_halvings[self.coarse_base]
         self.leaves, _, skipped = _cut(wanted, widths, before, max_cells, skipped)
