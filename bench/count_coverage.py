@@ -20,13 +20,13 @@ from bench.published import Floats, Setting, dataset
 from bench.realsets import real_sets
 from bench.report import Section
 from bench.synopses import released
-from core.adaptive.sums import LayerSums
 from core.budget import NOTHING
 from core.cells import DenseCells
 from core.histogram import count
 from core.plan import Rule
 from core.queries.boxes import Box, Range
 from core.queries.edges import Edges
+from core.queries.layer_sums import LayerSums
 from core.queries.range_count import count_boxes, range_table
 from core.queries.tables import RangeTable, SummedArea
 from core.records import OutOfRange, take_in

@@ -47,6 +47,8 @@ def _part(text: str, attributes: Mapping[str, Attribute], domain: Domain) -> Res
     attribute = attributes.get(name)
     if not colon:
         raise InvalidQuery(f"{_HOW} for categories.")
+    if isinstance(attribute, Number):  # first, because workloads have many of them
+        return Chosen(name, (rest,)) if rest == MISSING_LABEL else _numbers(attribute, rest)
     if attribute is None:
         raise InvalidQuery(no_such_attribute(domain))
     if isinstance(attribute, Category) or rest == MISSING_LABEL:
@@ -55,13 +57,17 @@ def _part(text: str, attributes: Mapping[str, Attribute], domain: Domain) -> Res
     return _range(attribute, rest)
 
 
+def _numbers(attribute: Number, text: str) -> Range:
+    """`lower..upper`, either end left out or not. 1...5 is 1 to 5: a number may end in a point."""
+    ends = _NUMBERS.fullmatch(text)
+    if ends is None:
+        raise _no_range(attribute)
+    lower, upper = ends.groups()
+    return Range(attribute.name, float(lower) if lower else -inf, float(upper) if upper else inf)
+
+
 def _range(attribute: Ordered, text: str) -> Range:
-    """`lower..upper`, either end left out or not; or a single value, of the kinds whose ranges hold both ends."""
-    if isinstance(attribute, Number):  # 1...5 is 1 to 5: a number may end in a point
-        ends = _NUMBERS.fullmatch(text)
-        if ends is None:
-            raise _no_range(attribute)
-        return Range(attribute.name, float(ends[1]) if ends[1] else -inf, float(ends[2]) if ends[2] else inf)
+    """The same for other kinds; or a single value, of the kinds whose ranges hold both ends."""
     lower, dots, upper = text.partition("..")
     if dots:
         value_of = attribute.value_of

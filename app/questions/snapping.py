@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from core.adaptive.layers import NUMBER_CODES
-from core.adaptive.sums import LayerSums
 from core.domain.attribute import Ordered
 from core.domain.whole import WholeValues
 from core.queries.boxes import Box, Range
 from core.queries.edges import Edges
+from core.queries.layer_sums import LayerSums
 from core.queries.tables import RangeTable
 from rugnik import wire
 

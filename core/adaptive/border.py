@@ -79,17 +79,18 @@ class Border:
         ends = (each[items] for each in (self.begin, self.stop, self.first, self.last))
         return Border(self.cut, self.cells[items], self.item.part(items), *ends)
 
-    def faces(self) -> Iterator[Face]:
+    def faces(self, *, least_axes: int = 1) -> Iterator[Face]:
         """The parts that are touched and not whole, each once, by the axes along which they are not whole.
 
         Along each axis parts lie below `first`, from `first` to `last`, or from `last` on. So the border falls into
-        3^d - 1 blocks; on most of it only a single axis is cut, and the others need not be looked at.
+        3^d - 1 blocks; on most of it only a single axis is cut, and the others need not be looked at. Blocks that are
+        cut along fewer axes than `least_axes` are left out.
         """
         d = self.begin.shape[1]
         sides = (self.begin, self.first), (self.first, self.last), (self.last, self.stop)
         for kinds in product(range(3), repeat=d):
             axes = tuple(x for x, kind in enumerate(kinds) if kind != _WHOLE)
-            if axes:
+            if len(axes) >= least_axes:
                 starts, stops = (
                     np.stack([sides[kind][end][:, x] for x, kind in enumerate(kinds)], axis=1) for end in (0, 1)
                 )

@@ -22,19 +22,19 @@ class SlabTable:
 
     def __init__(self, fusion: Fusion, leaves: LeafTable, x: int) -> None:
         layers = fusion.layers
-        self._cut = Cut.of(layers.coarse.widths[:, [x]], layers.coarse.parts[:, [x]])
-        columns = self._cut.first[layers.coarse_base] + layers.coarse.places()[:, x]
+        self.cut = Cut.of(layers.coarse.widths[:, [x]], layers.coarse.parts[:, [x]])
+        columns = self.cut.first[layers.coarse_base] + layers.coarse.places()[:, x]
         parts = layers.leaves.parts[:, x]
         most = int(parts.max()) + 1
         keys, together = np.unique(columns * most + parts, return_inverse=True)
-        together = together.ravel()
-        self._parts = keys % most
-        self._first_of = np.searchsorted(keys // most, np.arange(len(self._cut) + 1))
-        self._widths = np.zeros(len(keys), dtype=np.int64)
-        self._widths[together] = layers.leaves.widths[:, x]
+        self.together = together = together.ravel()  # the group of each coarse cell
+        self.parts = keys % most
+        self.first_of = np.searchsorted(keys // most, np.arange(len(self.cut) + 1))
+        self.widths = np.zeros(len(keys), dtype=np.int64)
+        self.widths[together] = layers.leaves.widths[:, x]
         self._u = _added(together, fusion.u, len(keys))
         self._leaves = _added(together, layers.leaves.sizes.astype(np.float64), len(keys))
-        self._start = np.append(0, np.cumsum(self._parts + 1))
+        self._start = np.append(0, np.cumsum(self.parts + 1))
         cells, places = cross(np.arange(len(parts)), np.zeros(len(parts), dtype=np.int64), parts + 1)
         sums = leaves.sums_up_to(cells, x, places)
         entries = self._start[together[cells]] + places
@@ -43,11 +43,11 @@ class SlabTable:
     def take(self, bases: Wholes, item: Item, x: int) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """For each side of the cut: item, u, and what is taken of the coarse cells that are together, three times."""
         along = Item(*(each[:, [x]] for each in (item.low, item.high, item.end)))
-        for face in Border.of(self._cut, bases, along).faces():
-            first = self._first_of[face.parts]
-            entry, cells = cross(np.arange(len(first)), first, self._first_of[face.parts + 1] - first)
+        for face in Border.of(self.cut, bases, along).faces():
+            first = self.first_of[face.parts]
+            entry, cells = cross(np.arange(len(first)), first, self.first_of[face.parts + 1] - first)
             span = Span(*(each[entry] for each in face.spans[0]))
-            ways = along_axis(span, self._widths[cells], self._parts[cells], np.ones(1, dtype=np.int64))
+            ways = along_axis(span, self.widths[cells], self.parts[cells], np.ones(1, dtype=np.int64))
             leaves = self._leaves[cells]
             taken = (taken_along((way,), self._sums, self._start[cells], leaves) for way in ways)
             yield face.owner[entry], self._u[cells], taken

@@ -117,14 +117,22 @@ class LeafTable:
         return self._estimates[at]
 
 
-def taken_along(ways: tuple[Way, ...], sums: Floats, first: Wholes, leaves: Floats) -> Taken:
-    """What is taken if it is cut in these ways along some axes, from cumulative sums with `first` at the lower ends."""
+def taken_along(
+    ways: tuple[Way, ...], sums: Floats, first: Wholes, leaves: Floats, without: Wholes | None = None
+) -> Taken:
+    """What is taken if it is cut in these ways along some axes, from cumulative sums with `first` at the lower ends.
+
+    The sums at `without` in place of `first` are taken off, where it is given.
+    """
     estimate = np.zeros(len(first))
     for corner in product(*(way.look_ups for way in ways)):
         at, weight = first, 1.0
         for offset, share in corner:
             at, weight = at + offset, weight * share
-        estimate += weight * sums[at]
+        values = sums[at]
+        if without is not None:
+            values -= sums[at + (without - first)]
+        estimate += weight * values
     mean, squares = ways[0].mean, leaves * ways[0].squares
     for way in ways[1:]:
         mean, squares = mean * way.mean, squares * way.squares

@@ -79,6 +79,7 @@ class _Resolver:
     def __init__(self, domain: Domain, grid: Grid, boxes: int) -> None:
         self._domain, self._grid = domain, grid
         self._axes = {name: x for x, name in enumerate(domain.names)}
+        self._ordered = [each if isinstance(each, Ordered) else None for each in domain.attributes]
         self._tables: dict[int, dict[str, int]] = {}
         self.asked = Asked(
             lower=[[-inf] * domain.dimensions for _ in range(boxes)],
@@ -104,17 +105,21 @@ class _Resolver:
         return None
 
     def _range(self, i: int, x: int, part: Range) -> str | None:
-        attribute = self._domain.attributes[x]
-        if not isinstance(attribute, Ordered):
-            return f"{attribute.name} is a category and has no ranges: write {attribute.name}:a,b with its values."
-        lower, upper = self.asked.lower[i], self.asked.upper[i]
-        lower[x], upper[x] = max(lower[x], part.lower), min(upper[x], part.upper)
-        self.asked.ranged[i].add(x)
-        if fault := attribute.why_empty(part.lower, part.upper):
+        attribute = self._ordered[x]
+        if attribute is None:
+            name = self._domain.attributes[x].name
+            return f"{name} is a category and has no ranges: write {name}:a,b with its values."
+        _, low, high = part
+        if fault := attribute.why_empty(low, high):
             return fault
-        if attribute.why_empty(lower[x], upper[x]):
-            return f"The ranges of {attribute.name} have no value in common."
-        return attribute.why_outside(lower[x], upper[x])
+        lower, upper, ranged = self.asked.lower[i], self.asked.upper[i], self.asked.ranged[i]
+        if x in ranged:
+            low, high = max(lower[x], low), min(upper[x], high)
+            if attribute.why_empty(low, high):
+                return f"The ranges of {attribute.name} have no value in common."
+        lower[x], upper[x] = low, high
+        ranged.add(x)
+        return attribute.why_outside(low, high)
 
     def _labels(self, x: int, part: Chosen, chosen: dict[int, set[int]]) -> str | None:
         attribute, table = self._domain.attributes[x], self._tables.get(x)

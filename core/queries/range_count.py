@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.adaptive.sums import LayerSums
 from core.arrays import Floats
 from core.intervals.levels import alpha_of
 from core.queries.boxes import Asked, Box, resolve
 from core.queries.edges import Edges
+from core.queries.layer_sums import LayerSums
 from core.queries.tables import RangeTable, SummedArea, range_table
 
 __all__ = ["RangeCounts", "RangeTable", "SummedArea", "count_boxes", "range_table"]

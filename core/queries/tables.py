@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adaptive.cells import AdaptiveCells
-from core.adaptive.sums import LayerSums
 from core.arrays import Floats
 from core.cells import DenseCells
 from core.errors import InvalidQuery
@@ -21,6 +20,7 @@ from core.intervals.radius import equal_radii, radii
 from core.noisy_histogram import NoisyHistogram
 from core.queries.bought import BoughtSize
 from core.queries.edges import BoundedCounts, Edges
+from core.queries.layer_sums import LayerSums
 
 _AT_ONCE = 2**21
 # Corners that are looked up however few cells there are, and what one costs in cells that are multiplied through.

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.adaptive.sums import LayerSums
 from core.arrays import Floats
 from core.domain.attribute import MISSING_LABEL, Ordered
 from core.domain.category import Category
@@ -16,6 +15,7 @@ from core.domain.number import Number
 from core.domain.whole import WholeValues
 from core.queries.boxes import Box, Chosen, Range, Restriction
 from core.queries.edges import Edges
+from core.queries.layer_sums import LayerSums
 from core.queries.range_count import RangeCounts, count_boxes, range_table
 from tests.core.queries.layered import DOMAINS, Layered, layered, made_up, whole_world
 
@@ -176,7 +176,7 @@ def test_many_boxes_are_counted_in_parts_as_they_are_at_once(monkeypatch: pytest
     world, rng = release("three numbers"), np.random.default_rng(5)
     boxes = [random_box(world, rng) for _ in range(40)]
     at_once = counted(world, boxes)
-    monkeypatch.setattr("core.adaptive.sums._AT_ONCE", 1)
+    monkeypatch.setattr("core.queries.layer_sums._AT_ONCE", 1)
     one_by_one = counted(world, boxes)
     assert (at_once.count == one_by_one.count).all()
     assert (at_once.noise_sd == one_by_one.noise_sd).all()

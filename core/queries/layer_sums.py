@@ -20,6 +20,7 @@ from core.adaptive.border import Border, Item, cross
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.radius import radii
 from core.adaptive.slabs import SlabTable
+from core.adaptive.strips import DIMENSIONS, StripTable
 from core.adaptive.tables import CoarseTable, LeafTable, Taken
 from core.arrays import Floats, Wholes
 from core.domain.axis import UniformAxis
@@ -27,7 +28,7 @@ from core.errors import InvalidQuery
 from core.noisy_histogram import NoisyHistogram
 from core.queries.edges import BoundedCounts, Edges
 
-_AT_ONCE = 2**19  # cells on borders
+_AT_ONCE = 2**19  # cells, or strips of cells, on borders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,11 @@ class LayerSums:
         self._axes = [_AxisSteps(axis.widths(), axis.axis.value_cells) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
         self._slabs = [SlabTable(self._fusion, self._leaves, x) for x in range(len(layers.axes))]
+        self._strips = (
+            [StripTable(self._fusion, self._leaves, slabs, x) for x, slabs in enumerate(self._slabs)]
+            if len(layers.axes) == DIMENSIONS
+            else []
+        )
         self._planning_scale = self._fusion.largest_scales
 
     def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
@@ -98,7 +104,9 @@ class LayerSums:
 
     def sums(self, edges: Edges) -> BoxSums:
         """The same without bounds."""
-        each = max(1, self.synopsis.cells.visited_by_a_box + len(self._fusion.base))
+        bases = len(self._fusion.base)
+        # With strips a box needs a few look-ups for each base cell that it cuts, however many coarse cells that has.
+        each = max(1, 4 * bases if self._strips else self.synopsis.cells.visited_by_a_box + bases)
         step = max(1, _AT_ONCE // each)
         parts = [self._some(edges.part(slice(start, start + step))) for start in range(0, len(edges), step)]
         return BoxSums(*(np.concatenate(column, axis=1) for column in zip(*parts, strict=True)))
@@ -175,7 +183,11 @@ class LayerSums:
             for owner, u, ways in slabs.take(border.cells[items], border.item.part(items), x):
                 yield items[owner], u, ways
         items = np.flatnonzero(~alone)
-        for face in border.part(items).faces():
+        rest = border.part(items)
+        for strips in self._strips:
+            for owner, u, ways in strips.take(rest):
+                yield items[owner], u, ways
+        for face in rest.faces(least_axes=2 if self._strips else 1):
             yield items[face.owner], self._fusion.u[face.parts], self._leaves.take(face)
 
 
