@@ -75,10 +75,15 @@ class DatasetClosed(AppError):
 
 
 class ReleaseEnded(AppError):
-    """The release is burnt, published or void."""
+    """The release is burnt, published or void, or it waits for the counts of another step."""
 
     def __init__(self, *, state: str, digest: str | None) -> None:
         sentence = f"The release is {state}; only an ordered release can be uploaded to or voided."
+        if state == "counting":
+            sentence = (
+                "Noise was drawn for a step of the release, so it cannot be voided, and what was sent is not what it "
+                "waits for: GET …/counts says what is next."
+            )
         if state == "burnt":
             sentence += (
                 " Noise was drawn for it, so its epsilon is spent. If an upload of it is at work right now, it is "

@@ -6,6 +6,7 @@ CoreError
 ├── InvalidOrder           an order no grid can serve, whatever the rows
 │   └── TooManyCells       the grid exceeds the cells allowed
 ├── InvalidRecords         a batch of the wrong shape
+├── InvalidCounts          counts taken elsewhere that cannot be of the step that is awaited
 ├── InvalidSynopsis        bytes that are no synopsis
 ├── InvalidQuery           a question that this synopsis cannot answer
 └── InsufficientBudget     more epsilon asked than remains
@@ -53,6 +54,10 @@ class TooManyCells(InvalidOrder):
 
 class InvalidRecords(CoreError):
     """A batch of the wrong shape."""
+
+
+class InvalidCounts(CoreError):
+    """Counts taken elsewhere that cannot be of the step that is awaited."""
 
 
 class InvalidSynopsis(CoreError):

@@ -6,7 +6,6 @@ large for that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
@@ -17,29 +16,67 @@ from core.domain.grid import Grid
 from core.errors import InvalidRecords
 from core.plan import Plan
 from core.records import Records
+from core.workspace import Workspace, blocks
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Increments:
+    """Adds ones to an array of counts, cell by cell.
+
+    Cell numbers wait until there are as many as cells, then np.bincount adds them at once: it takes half of the time of
+    np.add.at, but clears and adds a whole array (bench/counting.py). Where that would take more than _MOST_WAITING of
+    them, np.add.at adds each batch immediately.
+    """
+
+    def __init__(self, counts: NDArray[np.int64]) -> None:
+        self._counts = counts
+        room = max(len(counts), _LEAST_WAITING)
+        self._waiting = np.empty(room if room <= _MOST_WAITING else 0, dtype=np.int64)
+        self._filled = 0
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The counts."""
+        if self._filled:
+            self._counts += np.bincount(self._waiting[: self._filled], minlength=len(self._counts))
+            self._filled = 0
+        return self._counts
+
+    def add(self, cells: NDArray[np.int64]) -> None:
+        """Raise the count of each cell by one, as often as it is listed."""
+        if not len(self._waiting):
+            np.add.at(self._counts, cells, 1)
+            return
+        start = 0
+        while start < len(cells):
+            rows = min(len(cells) - start, len(self._waiting) - self._filled)
+            self._waiting[self._filled : self._filled + rows] = cells[start : start + rows]
+            self._filled += rows
+            start += rows
+            if self._filled == len(self._waiting):
+                _ = self.counts
+
+
 class Counts:
     """Exact records per cell. Lives inside a release; `core.release` is the only way out."""
 
-    grid: Grid
-    cells: NDArray[np.int64]
+    def __init__(self, grid: Grid, cells: NDArray[np.int64]) -> None:
+        self.grid = grid
+        self._increments = Increments(cells)
+        self._workspace = Workspace()
 
     @classmethod
     def zero(cls, grid: Grid) -> Counts:
         """No record in any cell."""
         return cls(grid, np.zeros(grid.cell_count, dtype=np.int64))
 
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The number of records of each cell."""
+        return self._increments.counts
+
     def add(self, records: Records) -> None:
         """Count one more batch, in place: each record raises exactly one cell by one."""
-        cells = cell_indices(records, self.grid)
-        # bincount is the faster one until clearing and adding a whole grid per batch costs more than the records do
-        # (measured in bench/counting.py).
-        if self.grid.cell_count <= len(cells):
-            self.cells[:] += np.bincount(cells, minlength=self.grid.cell_count)
-        else:
-            np.add.at(self.cells, cells, 1)
+        self._increments.add(cell_indices(records, self.grid, self._workspace))
 
     def __add__(self, other: Counts) -> Counts:
         if self.grid != other.grid:
@@ -53,6 +90,7 @@ class Counts:
         raise TypeError("Counts are private: they leave a release only with noise added.")
 
 
+_LEAST_WAITING, _MOST_WAITING = 2**16, 2**20  # cell numbers that wait: 8 MiB at most
 _OFFSET_LIMIT = 2**31 // OFFSET_STEPS  # rows whose sums of offsets are certain to fit into 32 bits
 _MERGE_AT = 2**20  # cells that wait to be merged: a few batches, so that a merge is worth its while
 _ADD_AT = 2**16  # cells that are added at once: about a millisecond
@@ -75,6 +113,17 @@ class OccupiedCounts:
         self._sums = np.empty((len(self._axes), 0), dtype=np.int32)
         self._waiting_offsets: list[NDArray[np.int16]] = []
         self._rows = 0
+
+    @classmethod
+    def of(
+        cls, grid: Grid, cells: NDArray[np.int64], numbers: NDArray[np.int64], sums: NDArray[np.int64] | None
+    ) -> OccupiedCounts:
+        """Counts that were taken elsewhere: cells in ascending order, their records, their sums of offsets or None."""
+        counts = cls(grid, offsets=sums is not None)
+        counts._cells, counts._numbers, counts._rows = cells, numbers, int(numbers.sum())
+        if sums is not None:
+            counts._sums = np.ascontiguousarray(sums.T)
+        return counts
 
     def add(self, records: Records) -> None:
         """Count one more batch, in place: each record raises exactly one cell by one."""
@@ -143,14 +192,22 @@ class OccupiedCounts:
         raise TypeError("Counts are private: they leave a release only with noise added.")
 
 
-def cell_indices(records: Records, grid: Grid) -> NDArray[np.int64]:
-    """The cell number of each record: integer arithmetic, the same on every platform."""
+def cell_indices(records: Records, grid: Grid, workspace: Workspace | None = None) -> NDArray[np.int64]:
+    """The cell number of each record: integer arithmetic, the same on every platform.
+
+    With a workspace, the numbers lie in its memory until the next call with it.
+    """
     if len(records.columns) != grid.dimensions:
         raise InvalidRecords("The records and the grid have different dimensions.")
-    numbers = np.zeros(len(records), dtype=np.int64)
-    for axis, codes in zip(grid.axes, records.columns, strict=True):
-        numbers *= axis.cells
-        numbers += axis.cell_of(codes)
+    space = Workspace() if workspace is None else workspace
+    numbers: NDArray[np.int64] = space.array("cells", len(records), np.int64)
+    (axis, codes), *rest = zip(grid.axes, records.columns, strict=True)
+    for block in blocks(len(records)):
+        part = axis.cell_of(codes[block], numbers[block])
+        places = space.array("places", len(part), np.int64)
+        for other, others in rest:
+            part *= other.cells
+            part += other.cell_of(others[block], places)
     return numbers
 
 

@@ -201,7 +201,7 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
         case EstimatedSize():
             if noisy_size is None:
                 raise InvalidOrder("The size of this order is bought first.")
-            N = min(max(1, noisy_size), MAX_SIZE)
+            N = planned_size(noisy_size)
             wanted = _wanted(order, shape, N)
             m = _base(order, wanted, most) if _is_layered(order, N) else min(max(wanted, shape.least_for(4 * K)), most)
         case _:
@@ -211,6 +211,11 @@ def make_plan(order: Order, *, max_cells: int, noisy_size: int | None = None) ->
     threshold = least_threshold(grid.cell_count, order.law) if has_threshold else None
     layered = _is_layered(order, N)
     return Plan(order=order, size=N, wanted=wanted, grid=grid, threshold=threshold, is_layered=layered)
+
+
+def planned_size(noisy_size: int) -> int:
+    """The size that a grid is planned for where a noisy one was bought: noise may take it below 1."""
+    return min(max(1, noisy_size), MAX_SIZE)
 
 
 def _is_layered(order: Order, N: int) -> bool:

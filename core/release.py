@@ -30,6 +30,11 @@ are counted; for rows c = 1. The proof, with the function that each step names:
 7. One charge pays for one call of `draw`, whether or not its result is kept. The caller records the call before it
    begins (`app.releases.uploading.upload`: a ledger entry of kind `draw`, committed). After that the charge is neither
    given back nor used for a second call, so a draw that a crash left on a disk is paid for as well.
+8. Where rows are counted elsewhere (`core.counting`), steps 2 to 5 are the same functions, called one at a time:
+   `noisy_size`, then `draw_base`, `draw_coarse` and `complete_layers`, or `release`. Each call is recorded before it
+   begins, as in step 7, and no step of a charge is called twice (`core.ledger.books`, the rule of a `draw`). That each
+   record is counted once, and that a person has at most c of them, is then up to the curator's own process, as it is
+   up to the curator which rows are uploaded.
 """
 
 from __future__ import annotations
@@ -41,7 +46,8 @@ from numpy.typing import NDArray
 
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.fusion import BoughtSize
-from core.adaptive.release import Counter, draw_layers
+from core.adaptive.layers import Layers
+from core.adaptive.release import Counter, draw_layers, draw_leaves
 from core.cells import Cells, DenseCells, ThresholdedCells
 from core.domain.domain import Domain
 from core.errors import InvalidOrder, InvalidRecords
@@ -87,14 +93,18 @@ def draw(
     out_of_range: OutOfRange,
     dataset: str,
     release_id: str,
+    bought_size: int | None = None,
 ) -> Synopsis:
-    """Steps 2 to 5 of the proof: the noisy size if the order buys one, the grid, the noisy counts and sums."""
+    """Steps 2 to 5 of the proof: the noisy size if the order buys one, the grid, the noisy counts and sums.
+
+    `bought_size` is the noisy size of an order for which it was drawn before; it is not drawn again.
+    """
     require_bounded(rows, order)
-    size = None if isinstance(order.size, DeclaredSize) else noisy_size(len(rows), order, noise)
-    plan = make_plan(order, max_cells=max_cells, noisy_size=size)
+    if bought_size is None and not isinstance(order.size, DeclaredSize):
+        bought_size = noisy_size(len(rows), order, noise)
+    plan = make_plan(order, max_cells=max_cells, noisy_size=bought_size)
     if plan.is_layered:
-        bought = None if order.size_law is None else BoughtSize(plan.size, order.size_law)
-        cells: Cells = AdaptiveCells.of(draw_layers(rows, plan, noise, max_cells=max_cells), bought)
+        cells = _layered(draw_layers(rows, plan, noise, max_cells=max_cells), plan)
     else:
         cells = noised(rows.count_on(plan), plan, noise)
     return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)
@@ -129,6 +139,28 @@ def release(
     """
     cells = noised(counts, plan, noise)
     return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)
+
+
+def complete_layers(
+    leaf_counts: NDArray[np.int64],
+    layers: Layers,
+    plan: Plan,
+    noise: NoiseSource,
+    *,
+    domain: Domain,
+    out_of_range: OutOfRange,
+    dataset: str,
+    release_id: str,
+) -> Synopsis:
+    """The last step of a layered release whose layers are counted one by one: the exact counts of leaves, noised."""
+    draw_leaves(leaf_counts, layers, noise)
+    cells = _layered(layers, plan)
+    return _synopsis(cells, plan, domain=domain, out_of_range=out_of_range, dataset=dataset, release_id=release_id)
+
+
+def _layered(layers: Layers, plan: Plan) -> Cells:
+    law = plan.order.size_law
+    return AdaptiveCells.of(layers, None if law is None else BoughtSize(plan.size, law))
 
 
 def _synopsis(

@@ -6,11 +6,11 @@ from typing import Self
 
 from rugnik.asking import Asking
 from rugnik.auditing import Administering, Auditing
-from rugnik.curating import Curating
+from rugnik.counting import Counting
 from rugnik.transport import Retries, Transport
 
 
-class Client(Curating, Asking, Auditing, Administering):
+class Client(Counting, Asking, Auditing, Administering):
     """A rugnik service at `url`, spoken to with `key`; a context manager that closes its connections.
 
     timeout   seconds to wait for a connection or an answer; an upload may take longer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
@@ -28,6 +28,8 @@ from rugnik.wire import (
     PlanBody,
     Published,
     Release,
+    ReleaseList,
+    ReleaseSummary,
     TargetBody,
     UnitBody,
 )
@@ -36,7 +38,8 @@ Epsilon = str | int | float | Decimal
 Bound = float | str | date | datetime
 Attributes = Mapping[str, tuple[Bound, Bound] | Mapping[str, Any]] | Iterable[Mapping[str, Any]]
 _SETTLING_SECONDS = 30  # the service stores a drawn synopsis at once, unless its database is away
-_UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0, read=3600.0)  # the reply comes when every row is counted
+_RELEASES_AT_ONCE = 1000  # in one reply
+UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0, read=3600.0)  # the reply comes when every row is counted
 
 
 class Terms(TypedDict, total=False):
@@ -86,12 +89,21 @@ class Curating(Connected):
         return Dataset.of(self._post("/v1/datasets", body))
 
     def datasets(self) -> list[Dataset]:
-        """Every dataset that this key may see, with its budget and releases."""
+        """Every dataset that this key may see, with its budget and newest releases."""
         return [Dataset.of(dataset) for dataset in self._listed("/v1/datasets", "datasets")]
 
     def dataset(self, name: str) -> Dataset:
-        """One dataset: schema, budget, releases."""
+        """One dataset: schema, budget, and at most 100 releases, the newest; `releases()` gives all of them."""
         return Dataset.of(self._json("GET", f"/v1/datasets/{quoted(name)}"))
+
+    def releases(self, dataset: str) -> Iterator[ReleaseSummary]:
+        """Every release of a dataset, oldest first, page after page; to an analyst, published ones only."""
+        after: int | None = 0
+        while after is not None:
+            path, params = f"/v1/datasets/{quoted(dataset)}/releases", {"after": after, "limit": _RELEASES_AT_ONCE}
+            page = ReleaseList.of(self._json("GET", path, params=params))
+            yield from page.releases
+            after = page.next
 
     def grant(self, name: str, epsilon: Epsilon, *, reason: str) -> Dataset:
         """Raise a dataset's budget, on the record; takes an admin key."""
@@ -169,7 +181,7 @@ class Curating(Connected):
         """
         standing = self.release(release)
         if standing.state != "ordered":
-            raise _ended(standing)
+            raise ended(standing)
         body = body_of(source, media_type=media_type, columns=standing.columns)
         if progress is not None:
             body = metered(body, progress)
@@ -189,7 +201,7 @@ class Curating(Connected):
     def _put(self, release: str, body: Body) -> Published:
         path = f"/v1/releases/{quoted(release)}/records"
         with self._transport.stream(
-            "PUT", path, content=body.read(), headers=body.headers(), timeout=_UPLOAD_TIMEOUT
+            "PUT", path, content=body.read(), headers=body.headers(), timeout=UPLOAD_TIMEOUT
         ) as response:
             return Published.of(decoded(response.read()))
 
@@ -204,7 +216,7 @@ class Curating(Connected):
             return None
         standing = self._settled(release)
         if standing.state == "burnt":
-            raise _ended(standing) from error
+            raise ended(standing) from error
         return Published.of(standing.raw) if standing.state == "published" else None
 
     def _settled(self, release: str) -> Release:
@@ -218,7 +230,7 @@ class Curating(Connected):
         return standing
 
 
-def _ended(standing: Release) -> ReleaseEnded:
+def ended(standing: Release) -> ReleaseEnded:
     """What the service would say to an upload, said without sending it."""
     detail = f"The release is {standing.state}; only an ordered release can be uploaded to or voided."
     if standing.state == "burnt":

@@ -16,7 +16,7 @@ RugnikError
     ├── TooSlow             408  a body that came too slowly; it may be sent again
     ├── NameTaken           409  names of datasets are never reused
     ├── DatasetClosed       409  no more grants, orders or uploads
-    ├── ReleaseEnded        409  the release is burnt, published or void: state, synopsis
+    ├── ReleaseEnded        409  the release waits for nothing, or for something else: state, synopsis
     ├── InsufficientBudget  409  requested, remaining
     ├── QuotaReached        409  as many as the service takes: limit, setting
     ├── TooLarge            413  allowed, setting
@@ -32,6 +32,7 @@ RugnikError
     │   ├── BudgetTooLarge        limit, setting
     │   ├── IdempotencyConflict   the key belongs to another order
     │   ├── UnfitColumns          columns
+    │   ├── InvalidCounts         counts that are not those of the step that is awaited
     │   ├── UnreadableUpload      not a file of the stated kind, or a damaged one
     │   └── TooMuchWork           seconds, allowed, setting
     ├── TooManyRequests     429  this key has as much at work as one key may; retry_after
@@ -244,6 +245,10 @@ class UnfitColumns(Invalid):
 
 class UnreadableUpload(Invalid):
     """Not a file of the stated kind, or a damaged one."""
+
+
+class InvalidCounts(Invalid):
+    """Counts that cannot be those of the step that the release waits for."""
 
 
 class TooMuchWork(Invalid):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from app.errors import QuotaReached
 from app.ledger.appending import OpenBook
-from core.ledger.kinds import Kind
 
 
 def require_room_for_dataset(book: OpenBook) -> None:
@@ -21,8 +20,7 @@ def require_room_for_dataset(book: OpenBook) -> None:
 
 def require_room_for_order(book: OpenBook, dataset: str) -> None:
     """Refuse one more open order of a dataset than RUGNIK_MAX_OPEN_ORDERS."""
-    settings, books = book.service.settings, book.replay.books
-    count = sum(books.releases[name].last is Kind.CHARGE for name in books.accounts[dataset].releases)
+    settings, count = book.service.settings, book.replay.books.accounts[dataset].open_orders
     if count >= settings.max_open_orders:
         raise QuotaReached(
             f"{count:,} orders of this dataset wait for their rows",

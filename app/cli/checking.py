@@ -22,6 +22,7 @@ from app.cli.output import note, show_fields, show_json, show_table
 from app.cli.schema import AttributeOption, PersonOption, Schema, SchemaOption, declared, find_schema, stem
 
 if TYPE_CHECKING:
+    from app.ingest.limits import Limits
     from app.ingest.upload import Ingest
     from rugnik import Client
     from rugnik.wire import Dataset
@@ -75,7 +76,7 @@ def check(
         show_fields([(name.replace("_", " "), value) for name, value in fields])
         if kept:
             show_table(("rows per person", "rows kept"), [(each["max_rows"], each["rows_kept"]) for each in kept])
-    _require_rows(file, ingest)
+    _require_rows(str(file), ingest)
 
 
 def _by_limit(ingest: Ingest, schema: Schema) -> list[tuple[int, int]]:
@@ -85,7 +86,7 @@ def _by_limit(ingest: Ingest, schema: Schema) -> list[tuple[int, int]]:
     return sorted({*ingest.rows_kept_by, (int(schema.unit["max_rows"]), ingest.rows_kept)})
 
 
-def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
+def confirm(file: str, ingest: Ingest, *, yes: bool) -> None:
     """Print the numbers of rows; return if the file shall be published, else end the command.
 
     Asks on a terminal if more than _ASKED_PERCENT of the rows would be lost, unless `yes`. Ends with UNFIT_FILE if no
@@ -94,7 +95,7 @@ def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
     read, dropped, clipped = ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped
     beyond = f", {ingest.rows_over_limit:,} beyond a person's limit" if ingest.rows_over_limit else ""
     numbers = f"{read:,} rows read, {dropped:,} dropped, {clipped:,} clipped{beyond}"
-    note(f"{file.name}: {numbers}. The numbers are for you alone.")
+    note(f"{Path(file).name}: {numbers}. The numbers are for you alone.")
     _require_rows(file, ingest, "; or publish noise with --no-check")
     if yes or 100 * (dropped + clipped) <= _ASKED_PERCENT * read:
         return
@@ -104,17 +105,19 @@ def confirm(file: Path, ingest: Ingest, *, yes: bool) -> None:
     typer.confirm(f"{lost}. Publish it all the same?", abort=True, err=True)
 
 
-def _require_rows(file: Path, ingest: Ingest, otherwise: str = "") -> None:
+def _require_rows(file: str, ingest: Ingest, otherwise: str = "") -> None:
     if ingest.rows_dropped == ingest.rows_read:
-        fail(f"No row of {file.name} would be kept. Look at its columns and at the bounds{otherwise}.", Code.UNFIT_FILE)
+        fail(
+            f"No row of {Path(file).name} would be kept. Look at its columns and at the bounds{otherwise}.",
+            Code.UNFIT_FILE,
+        )
 
 
-def check_locally(file: Path, schema: Schema, *, out_of_range: str | None, media_type: str | None) -> Ingest:
+def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None, media_type: str | None) -> Ingest:
     """The numbers of rows of a local file, by the service's own readers; ends the command if the file is unfit."""
     from app.ingest.errors import IngestError
     from app.ingest.formats import MediaType
     from app.ingest.upload import check_upload
-    from app.settings.settings import Settings
     from core.domain.domain import Domain
     from core.domain.kinds import attribute_of
     from core.errors import InvalidDomain
@@ -122,12 +125,6 @@ def check_locally(file: Path, schema: Schema, *, out_of_range: str | None, media
     from core.unit import Unit
     from rugnik.bodies import body_of, metered
 
-    try:
-        limits = Settings().limits
-    except ValueError:
-        from app.operations.server import read_settings
-
-        limits = read_settings().limits
     body = body_of(file, media_type=media_type)
     try:
         with progress_bar("Reading") as progress:
@@ -138,7 +135,7 @@ def check_locally(file: Path, schema: Schema, *, out_of_range: str | None, media
                 domain=Domain(tuple(attribute_of(each) for each in schema.attributes.values())),
                 unit=Unit.from_json(schema.unit),
                 out_of_range=Choice(out_of_range or "clip"),
-                limits=limits,
+                limits=limits_here(),
             )
     except InvalidDomain as error:
         fail(str(error), Code.USAGE)
@@ -147,6 +144,18 @@ def check_locally(file: Path, schema: Schema, *, out_of_range: str | None, media
     except ValueError:
         media_types = ", ".join(MediaType)
         fail(f"Give clip or drop to --out-of-range, and one of these to --media-type: {media_types}.", Code.USAGE)
+
+
+def limits_here() -> Limits:
+    """The limits of an upload by the settings of this machine; ends the command if they cannot be read."""
+    from app.settings.settings import Settings
+
+    try:
+        return Settings().limits
+    except ValueError:
+        from app.operations.server import read_settings
+
+        return read_settings().limits
 
 
 def _dataset_of(client: Client, file: Path) -> Dataset:
@@ -170,15 +179,16 @@ def bounds_of(dataset: Dataset) -> Schema:
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Any]:
-    """A progress bar on standard error. Yields a function (bytes done, bytes in total); None if it is no terminal."""
+def progress_bar(title: str, *, of_bytes: bool = True) -> Iterator[Any]:
+    """A progress bar on standard error. Yields a function (done, in total), of bytes or parts; None if no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TransferSpeedColumn
 
-    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    amount = (DownloadColumn(), TransferSpeedColumn()) if of_bytes else (MofNCompleteColumn(), TextColumn("parts"))
+    columns = (TextColumn(title), BarColumn(), *amount)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda sent, total: bar.update(task, completed=sent, total=total)

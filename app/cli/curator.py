@@ -9,11 +9,11 @@ import typer
 
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import show_fields, show_json, show_list, show_table
+from app.cli.output import note, show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
 
 if TYPE_CHECKING:
-    from rugnik.wire import Dataset
+    from rugnik.wire import Dataset, ReleaseSummary
 
 datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
@@ -53,13 +53,13 @@ def list_datasets(url: Url = URL, key: Key = None, as_json: AsJson = False) -> N
 def _row(dataset: Dataset) -> tuple[Any, ...]:
     newest = dataset.newest.id if dataset.newest else None
     budget = dataset.budget
-    state, releases = dataset.state, len(dataset.releases)
-    return dataset.name, state, budget.granted, budget.spent, budget.remaining, releases, newest
+    state, count = dataset.state, dataset.release_count
+    return dataset.name, state, budget.granted, budget.spent, budget.remaining, count, newest
 
 
 @datasets.command()
 def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = False) -> None:
-    """Show one dataset: bounds, budget, releases.
+    """Show one dataset: bounds, budget, and its newest 100 releases.
 
     \b
     Example:
@@ -82,8 +82,29 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
     )
     rows = [(each.name, each.kind, part_of(each), each.missing) for each in described.attributes]
     show_table(("attribute", "kind", "bounds or values", "missing values"), rows)
-    releases = [(r.id, r.state, r.epsilon, r.synopsis.digest if r.synopsis else None) for r in described.releases]
-    show_table(("release", "state", "epsilon", "synopsis"), releases)
+    show_table(_RELEASE_COLUMNS, map(_release_row, described.releases))
+    if described.earlier_releases:
+        note(f"{described.earlier_releases:,} earlier releases: rugnik datasets releases {described.name}")
+
+
+@datasets.command()
+def releases(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = False) -> None:
+    """List all releases of a dataset, newest last.
+
+    \b
+    Example:
+      rugnik datasets releases bike-trips
+    """
+    with connect(url, key) as client:
+        listed = list(client.releases(dataset))
+    show_list(listed, _RELEASE_COLUMNS, _release_row, as_json=as_json)
+
+
+_RELEASE_COLUMNS = ("release", "state", "epsilon", "synopsis")
+
+
+def _release_row(release: ReleaseSummary) -> tuple[Any, ...]:
+    return release.id, release.state, release.epsilon, release.synopsis.digest if release.synopsis else None
 
 
 @datasets.command()

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.cli.checking import DatasetOption, MediaOption, bounds_of, check_locally, confirm, progress_bar
-from app.cli.curator import Clusters, Declared, Estimate, FileArgument, OutOfRange, Rule, Use
+from app.cli.counting import check_files, chosen_engine, count_and_send
+from app.cli.curator import Clusters, Declared, Estimate, OutOfRange, Rule, Use
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import note, show_fields, show_json
@@ -23,7 +25,14 @@ if TYPE_CHECKING:
 
 
 def release(
-    file: FileArgument,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, NDJSON, Parquet or Arrow, also .gz. Or a folder, a pattern in quotes, or an address such as "
+            "s3://bucket/trips/*.parquet.",
+            show_default=False,
+        ),
+    ],
     epsilon: Annotated[str, typer.Option(help="How much epsilon to spend, such as 0.5.", show_default=False)],
     clusters: Clusters,
     dataset: DatasetOption = None,
@@ -44,6 +53,16 @@ def release(
         bool, typer.Option("--check/--no-check", help="Read the file on this machine before epsilon is spent.")
     ] = True,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask, even if many rows would be lost.")] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="Count the rows where they lie and send only counts: local (all cores of this machine) or dask.",
+            show_default="local, unless it is one file of this machine",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="The scheduler of the Dask cluster, such as tls://host:8786.", show_default=False)
+    ] = None,
     order: Annotated[
         str | None, typer.Option(help="Upload to this order, which is already paid for.", show_default=False)
     ] = None,
@@ -59,22 +78,31 @@ def release(
     row would be kept, nothing is spent. The service itself never decides by
     rows; use --no-check in a script that must not do so either.
 
+    Several files, or files elsewhere, are counted by this command itself, or on
+    a Dask cluster. Then no row is sent, only exact counts, over https.
+
     \b
     Example:
       rugnik release examples/bike-trips.csv --epsilon 0.5 --clusters 5
       rugnik release rows.csv --epsilon 1 --clusters 5 --budget 2 -a age:0..100
+      rugnik release 'trips/*.parquet' --dataset trips --epsilon 1 --clusters 8
     """
     if declared is not None and estimate is not None:
         fail("Give either --declared or --estimate.", Code.USAGE)
-    stated = find_schema(file, attribute, schema, person=person)
+    place = chosen_engine(file, engine, scheduler)
+    path = Path(file)
+    stated = find_schema(path if place is None else None, attribute, schema, person=person)
     with connect(url, key) as client:
-        name = dataset or (stated and stated.name) or stem(file)
+        name = dataset or (stated and stated.name) or (stem(path) if place is None else None)
+        if name is None:
+            fail("Name the --dataset: several files, and files elsewhere, do not tell it.", Code.USAGE)
         registered = _registered_schema(client, name, stated)
         bounds = registered or _new_schema(name, stated, budget)
         if checked:
             columns, choice = _terms_of(client, order) if order else (use, out_of_range)
             chosen = replace(bounds, attributes=_chosen(bounds, columns))
-            confirm(file, check_locally(file, chosen, out_of_range=choice, media_type=media_type), yes=yes)
+            look = check_locally if place is None else partial(check_files, place)
+            confirm(file, look(file, chosen, out_of_range=choice, media_type=media_type), yes=yes)
         if registered is None:
             _register(client, name, bounds)
         paid = order or _order(
@@ -92,7 +120,10 @@ def release(
             # Before the upload: a request right after it would show in the log when the upload ended, and so how long
             # it took.
             left = client.dataset(name).budget.remaining
-            published = _upload(client, paid, file, media_type=media_type, gzip=gzip)
+            if place is None:
+                published = _upload(client, paid, path, media_type=media_type, gzip=gzip)
+            else:
+                published = count_and_send(client, paid, file, place, bounds, media_type=media_type)
     if as_json:
         show_json(published.raw)
     else:

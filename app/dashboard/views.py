@@ -31,7 +31,7 @@ from rugnik import wire
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
-_DRAWN = 1000  # entries in a step chart; more would be a solid block
+_DRAWN = 300  # entries in a step chart; more would be a solid block, and the page slower
 _LISTED = 50  # releases and entries on a page
 _LATEST = 12
 
@@ -53,9 +53,17 @@ def register(request: Request, service: CurrentService, caller: Curator) -> Resp
 
 
 @router.get("/datasets/{name}")
-def dataset_page(request: Request, service: CurrentService, caller: Anyone, name: Name) -> Response:
-    """One dataset: budget, what it means, releases, and every entry that made it so."""
-    shown = overviews.get_dataset_overview(service, caller, name, max_releases=_LISTED, max_entries=_DRAWN)
+def dataset_page(
+    request: Request,
+    service: CurrentService,
+    caller: Anyone,
+    name: Name,
+    before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
+) -> Response:
+    """One dataset: budget, what it means, newest releases and entries; with `before`, releases before that place."""
+    shown = overviews.get_dataset_overview(
+        service, caller, name, before=before, max_releases=_LISTED, max_entries=_DRAWN
+    )
     budget_history = shown.history
     return page(
         request,
@@ -66,7 +74,8 @@ def dataset_page(request: Request, service: CurrentService, caller: Anyone, name
         bar=words.bar(shown.summary),
         releases=shown.releases,
         charges=shown.charges,
-        more_releases=shown.more_releases,
+        older=shown.older,
+        newer=shown.newer,
         history=budget_history,
         latest=budget_history.entries[: -_LATEST - 1 : -1] if budget_history else (),
         steps=words.steps(budget_history) if budget_history else None,

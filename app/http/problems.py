@@ -76,6 +76,7 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     core.InvalidDomain: (422, "invalid-domain", "The attributes cannot be gridded"),
     core.TooManyCells: (422, "too-many-cells", "The grid would have too many cells"),
     core.InvalidOrder: (422, "invalid-order", "No grid can serve this order"),
+    core.InvalidCounts: (422, "invalid-counts", "These are not the counts that are awaited"),
     ingest.ColumnFault: (422, "unfit-columns", "The columns do not fit the attributes"),
     errors.HeadTooLarge: (431, "head-too-large", "The head of the request is too large"),
     ingest.SpoolFailure: (503, "spool-failure", "The upload could not be held"),

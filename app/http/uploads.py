@@ -12,13 +12,18 @@ from fastapi import Request
 
 from app.access.principal import Principal
 from app.errors import Busy, RefusedRequest, TooSlow, UnsupportedMedia
+from app.ingest.counts_stream import MEDIA_TYPE as COUNTS
+from app.ingest.counts_stream import read_counts
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.formats import MediaType
-from app.releases.uploading import Published, require_uploadable, upload
+from app.releases.counting import take_counts
+from app.releases.reading import Release
+from app.releases.uploading import Published, require_awaiting, require_uploadable, upload
 from app.service import Service
 
 _ENCODINGS = {"": False, "identity": False, "gzip": True}
 _AGAIN = "Nothing was drawn: it may be repeated at no charge."
+_HANDED_BYTES = 2**19  # given to the worker thread at once
 _Result = TypeVar("_Result")
 
 
@@ -76,6 +81,18 @@ class Pace:
         self._received = 0
 
     async def next(self) -> bytes | None:
+        """The next chunks of the body, joined to about _HANDED_BYTES; None at its end.
+
+        Each hand-over from the event loop to a thread costs as much as receiving several chunks.
+        """
+        gathered: list[bytes] = []
+        size = 0
+        while size < _HANDED_BYTES and (chunk := await self._receive()) is not None:
+            gathered.append(chunk)
+            size += len(chunk)
+        return b"".join(gathered) if gathered else None
+
+    async def _receive(self) -> bytes | None:
         """The next chunk of the body, None at its end."""
         started = anyio.current_time()
         with anyio.move_on_after(self._idle_seconds) as waiting:
@@ -100,8 +117,33 @@ class Pace:
 async def receive_upload(request: Request, service: Service, caller: Principal, release_id: str) -> Published:
     """Check what can be checked without the body, then stream it into counts."""
     media_type, gzip = _media_type(request), _gzip(request)
-    settings = service.settings
     await to_thread.run_sync(require_uploadable, service, caller, release_id)
+    return await _received(
+        request,
+        service,
+        caller,
+        lambda chunks: upload(service, caller, release_id, chunks, media_type=media_type, gzip=gzip),
+    )
+
+
+async def receive_counts(request: Request, service: Service, caller: Principal, release_id: str) -> Release:
+    """Check what can be checked without the body, then read the counts of one step and draw its noise."""
+    if _content_type(request) != COUNTS:
+        raise UnsupportedMedia(f"Set Content-Type to {COUNTS}; rows go to PUT /v1/releases/{{id}}/records.")
+    await to_thread.run_sync(require_awaiting, service, caller, release_id)
+
+    def work(chunks: Iterator[bytes]) -> Release:
+        sent = read_counts(chunks, service.settings.limits)
+        return take_counts(service, caller, release_id, sent)
+
+    return await _received(request, service, caller, work)
+
+
+async def _received(
+    request: Request, service: Service, caller: Principal, work: Callable[[Iterator[bytes]], _Result]
+) -> _Result:
+    """What `work` makes of the body's chunks, in a thread, once there is a slot for it."""
+    settings = service.settings
     _require_fitting(request, settings.max_upload_bytes)
     slots: UploadSlots = request.app.state.upload_slots
     pace = Pace(
@@ -110,10 +152,7 @@ async def receive_upload(request: Request, service: Service, caller: Principal, 
         bytes_per_second=settings.upload_bytes_per_second,
     )
 
-    def work() -> Published:
-        return upload(service, caller, release_id, pace.chunks(), media_type=media_type, gzip=gzip)
-
-    return await slots.run(caller.id, work)
+    return await slots.run(caller.id, lambda: work(pace.chunks()))
 
 
 def upload_media() -> dict[str, Any]:
@@ -121,10 +160,13 @@ def upload_media() -> dict[str, Any]:
     return {media_type.value: {"schema": {"type": "string", "format": "binary"}} for media_type in MediaType}
 
 
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").split(";")[0].strip().lower()
+
+
 def _media_type(request: Request) -> MediaType:
-    sent = request.headers.get("content-type", "").split(";")[0].strip().lower()
     try:
-        return MediaType(sent)
+        return MediaType(_content_type(request))
     except ValueError:
         known = ", ".join(media_type.value for media_type in MediaType)
         raise UnsupportedMedia(f"Set Content-Type to what the file is: {known}.") from None

@@ -18,8 +18,9 @@ from app.ingest.byte_stream import capped, inflate
 from app.ingest.csv_reader import read_csv
 from app.ingest.errors import Cap
 from app.ingest.limits import Limits
+from app.ingest.local_file import LocalFile
 from app.ingest.ndjson_reader import read_ndjson
-from app.ingest.parquet_reader import read_parquet
+from app.ingest.parquet_reader import read_parquet, read_seekable_parquet
 
 Reader = Callable[[Iterable[bytes], Wanted, Limits], Generator[Batch]]
 
@@ -57,12 +58,17 @@ FORMATS = {
 
 
 def read_batches(
-    chunks: Iterable[bytes], wanted: Wanted, *, media_type: MediaType, gzip: bool, limits: Limits
+    chunks: Iterable[bytes] | LocalFile, wanted: Wanted, *, media_type: MediaType, gzip: bool, limits: Limits
 ) -> Generator[Batch]:
     """Yield the rows of a body: `Batch.columns` has one column for each attribute, in their order.
 
-    Raises IngestError, also for a body that is larger than the limits, as sent or after gzip.
+    A LocalFile of Parquet is read where it lies, any other body from its first byte to its last. Raises IngestError,
+    also for a body that is larger than the limits, as sent or after gzip.
     """
+    if isinstance(chunks, LocalFile):
+        if media_type is MediaType.PARQUET and not gzip:
+            return read_seekable_parquet(chunks, wanted, limits)
+        chunks = chunks.chunks()
     body = capped(chunks, Cap.BYTES, limits.max_bytes)
     if gzip:
         body = capped(inflate(body), Cap.INFLATED_BYTES, limits.max_inflated_bytes)

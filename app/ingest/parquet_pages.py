@@ -16,6 +16,7 @@ from functools import partial
 
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
 from app.ingest.limits import KIB, Limits
+from app.ingest.local_file import LocalFile
 from app.ingest.parquet_texts import (
     TextPages,
     longest_entry,
@@ -128,7 +129,7 @@ class _Measured:
 
 
 def require_bounded(
-    spool: SealedSpool, metadata: Struct, pages_end: int, leaves: Sequence[Leaf], limits: Limits
+    spool: SealedSpool | LocalFile, metadata: Struct, pages_end: int, leaves: Sequence[Leaf], limits: Limits
 ) -> Reading:
     """How the columns can be read.
 
@@ -169,7 +170,7 @@ def _row_groups(metadata: Struct, leaves: Sequence[Leaf], pages_end: int) -> lis
     return row_groups
 
 
-def _measured(spool: SealedSpool, chunk: _Chunk, budget: _Budget, limits: Limits) -> TextPages | None:
+def _measured(spool: SealedSpool | LocalFile, chunk: _Chunk, budget: _Budget, limits: Limits) -> TextPages | None:
     """Check the pages of a chunk; returns what they say about its texts, None if it is no text column."""
     measured = _Measured()
     for page in _pages(spool, chunk, limits):
@@ -189,7 +190,7 @@ def _measured(spool: SealedSpool, chunk: _Chunk, budget: _Budget, limits: Limits
     return TextPages(leaf.index, measured.longest, measured.rows, measured.sizes, leaf.is_shared)
 
 
-def _longest(spool: SealedSpool, chunk: _Chunk, page: _Page, budget: _Budget) -> int:
+def _longest(spool: SealedSpool | LocalFile, chunk: _Chunk, page: _Page, budget: _Budget) -> int:
     """Bytes of the longest text of a dictionary page, or more where it would take too long to look at all of them."""
     budget.walked += page.entries
     if chunk.leaf.is_shared or budget.walked > MAX_WALKED_ENTRIES:
@@ -200,7 +201,7 @@ def _longest(spool: SealedSpool, chunk: _Chunk, page: _Page, budget: _Budget) ->
     return attempt(measure, NOT_PARQUET)
 
 
-def _pages(spool: SealedSpool, chunk: _Chunk, limits: Limits) -> Iterator[_Page]:
+def _pages(spool: SealedSpool | LocalFile, chunk: _Chunk, limits: Limits) -> Iterator[_Page]:
     """Yield the pages of a chunk up to its last value; raises if one exceeds the limits or the end of the chunk."""
     position, values = chunk.start, 0
     while values < chunk.values:
@@ -216,7 +217,7 @@ def _pages(spool: SealedSpool, chunk: _Chunk, limits: Limits) -> Iterator[_Page]
         yield page
 
 
-def _page_at(spool: SealedSpool, position: int, chunk: _Chunk, limits: Limits) -> _Page:
+def _page_at(spool: SealedSpool | LocalFile, position: int, chunk: _Chunk, limits: Limits) -> _Page:
     """The page whose header starts at a position."""
     most = min(limits.max_block_bytes, chunk.stop - position) if chunk.leaf.is_text else _HEADER_BYTES
     count = _HEADER_BYTES

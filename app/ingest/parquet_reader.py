@@ -18,6 +18,7 @@ from app.ingest.batch import Batch, Columns, Wanted, positions
 from app.ingest.columns.arrow import storage_type
 from app.ingest.errors import AmbiguousColumns, Cap, UnreadableFile, UploadTooLarge, WrongColumnType, attempt
 from app.ingest.limits import MIB, Limits
+from app.ingest.local_file import LocalFile
 from app.ingest.parquet_pages import NOT_PARQUET, Leaf, require_bounded
 from app.ingest.spool import SealedSpool
 from app.ingest.thrift import BINARY, LIST, Struct, decode
@@ -42,6 +43,7 @@ _KEY, _VALUE = (1, BINARY), (2, BINARY)  # struct KeyValue
 _ARROW_SCHEMA = b"ARROW:schema"
 
 _Result = TypeVar("_Result")
+Source = SealedSpool | LocalFile
 
 
 def read_parquet(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Generator[Batch]:
@@ -53,41 +55,46 @@ def read_parquet(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Gen
         for chunk in chunks:
             spool.append(chunk)
         spool.seal()
-        footer = _footer(spool)
-        metadata, _ = attempt(partial(decode, footer), NOT_PARQUET)
-        for schema in attempt(partial(_arrow_schemas, metadata), NOT_PARQUET):
-            require_small_metadata(schema, limits)
-        file = _attempt(spool, partial(_open, spool))
-        _require_caps(file.metadata, limits)
-        columns = Columns(wanted)
-        leaves = _leaves(columns, *_attempt(spool, partial(_schema, file)))
-        reading = require_bounded(spool, metadata, len(spool) - len(footer) - 8, leaves, limits)
-        if reading.shared:
-            file = _attempt(spool, partial(_open, spool, sorted(reading.shared)))
-        for row_group, rows in enumerate(reading.rows_at_once):
-            batches = _attempt(spool, partial(_batches, file, row_group, rows, columns))
-            while (batch := _attempt(spool, partial(next, batches, None))) is not None:
-                yield batch
+        yield from read_seekable_parquet(spool, wanted, limits)
 
 
-def _attempt(spool: SealedSpool, step: Callable[[], _Result]) -> _Result:
+def read_seekable_parquet(source: Source, wanted: Wanted, limits: Limits) -> Generator[Batch]:
+    """The same from a file that can be read where it lies, after the same checks."""
+    footer = _footer(source)
+    metadata, _ = attempt(partial(decode, footer), NOT_PARQUET)
+    for schema in attempt(partial(_arrow_schemas, metadata), NOT_PARQUET):
+        require_small_metadata(schema, limits)
+    file = _attempt(source, partial(_open, source))
+    _require_caps(file.metadata, limits)
+    columns = Columns(wanted)
+    leaves = _leaves(columns, *_attempt(source, partial(_schema, file)))
+    reading = require_bounded(source, metadata, len(source) - len(footer) - 8, leaves, limits)
+    if reading.shared:
+        file = _attempt(source, partial(_open, source, sorted(reading.shared)))
+    for row_group, rows in enumerate(reading.rows_at_once):
+        batches = _attempt(source, partial(_batches, file, row_group, rows, columns))
+        while (batch := _attempt(source, partial(next, batches, None))) is not None:
+            yield batch
+
+
+def _attempt(source: Source, step: Callable[[], _Result]) -> _Result:
     """Like `errors.attempt`, but raises SpoolFailure if it was the spool that failed and not the file."""
     with suppress(Exception):
         return step()
-    spool.require_sound()
+    source.require_sound()
     raise UnreadableFile(NOT_PARQUET)
 
 
-def _footer(spool: SealedSpool) -> bytes:
+def _footer(source: Source) -> bytes:
     """The bytes of the footer. A file ends with the footer, its length (4 bytes) and the magic number (4 bytes)."""
-    spool.seek(-8, os.SEEK_END)
-    length, magic = int.from_bytes(spool.read(4), "little"), spool.read(4)
-    if magic != _MAGIC or length + 8 > len(spool):
+    source.seek(-8, os.SEEK_END)
+    length, magic = int.from_bytes(source.read(4), "little"), source.read(4)
+    if magic != _MAGIC or length + 8 > len(source):
         raise UnreadableFile(NOT_PARQUET)
     if length > MAX_FOOTER_BYTES:
         raise UploadTooLarge(Cap.METADATA_BYTES, MAX_FOOTER_BYTES)
-    spool.seek(-8 - length, os.SEEK_END)
-    return spool.read(length)
+    source.seek(-8 - length, os.SEEK_END)
+    return source.read(length)
 
 
 def _arrow_schemas(metadata: Struct) -> list[bytearray]:
@@ -97,12 +104,12 @@ def _arrow_schemas(metadata: Struct) -> list[bytearray]:
     return [metadata_of(message) for message in messages]
 
 
-def _open(spool: SealedSpool, shared: list[int] | None = None) -> pyarrow.parquet.ParquetFile:
+def _open(source: Source, shared: list[int] | None = None) -> pyarrow.parquet.ParquetFile:
     """The file; its leaf columns `shared` are read as Arrow dictionaries."""
-    spool.seek(0)
-    source = pa.PythonFile(spool, mode="r")
+    source.seek(0)
+    opened = pa.PythonFile(source, mode="r")
     return pyarrow.parquet.ParquetFile(
-        source,
+        opened,
         pre_buffer=False,
         buffer_size=_READ_BYTES,
         coerce_int96_timestamp_unit="us",

@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -28,6 +29,7 @@ from app.ingest.errors import Cap, SpoolFailure, UploadTooLarge
 from app.ingest.limits import KIB
 
 BLOCK_BYTES = 64 * KIB
+_OPENED_BLOCKS = 16  # kept open: columns of Parquet are read side by side, each a little at a time
 _TAG_BYTES = 16
 _NONCE_BYTES = 12
 
@@ -40,11 +42,12 @@ class SealedSpool:
     def __init__(self, *, max_bytes: int, folder: Path | None) -> None:
         self._max_bytes = max_bytes
         self._cipher = AESGCM(AESGCM.generate_key(bit_length=256))
-        self._tail = bytearray()
+        self._tail = bytearray(BLOCK_BYTES)
+        self._tail_bytes = 0
         self._blocks = 0
         self._size = 0
         self._position = 0
-        self._opened = (-1, b"")
+        self._opened: OrderedDict[int, bytes] = OrderedDict()
         self._sealed = False
         self._damaged = False
         self._file = _held(lambda: tempfile.TemporaryFile("w+b", buffering=0, dir=folder))  # noqa: SIM115 - see close
@@ -71,16 +74,24 @@ class SealedSpool:
         if self._size + len(data) > self._max_bytes:
             raise UploadTooLarge(Cap.SPOOL_BYTES, self._max_bytes)
         self._size += len(data)
-        self._tail += data
-        while len(self._tail) >= BLOCK_BYTES:
-            self._write_block(bytes(self._tail[:BLOCK_BYTES]))
-            del self._tail[:BLOCK_BYTES]
+        rest = memoryview(data)
+        while rest:
+            if not self._tail_bytes and len(rest) >= BLOCK_BYTES:  # a whole block is sealed from where it is
+                self._write_block(rest[:BLOCK_BYTES])
+                rest = rest[BLOCK_BYTES:]
+                continue
+            part = rest[: BLOCK_BYTES - self._tail_bytes]
+            self._tail[self._tail_bytes : self._tail_bytes + len(part)] = part
+            self._tail_bytes += len(part)
+            rest = rest[len(part) :]
+            if self._tail_bytes == BLOCK_BYTES:
+                self._write_tail()
 
     def seal(self) -> None:
         """End writing; from now on the spool can be read, from its first byte."""
-        if self._tail:
-            self._write_block(bytes(self._tail))
-            self._tail.clear()
+        if self._tail_bytes:
+            self._write_tail()
+        self._tail.clear()
         self._sealed = True
 
     def require_sound(self) -> None:
@@ -98,7 +109,7 @@ class SealedSpool:
         if not self.closed:
             self._file.close()
             self._tail.clear()
-            self._opened = (-1, b"")
+            self._opened.clear()
             del self._cipher
 
     def readable(self) -> bool:
@@ -128,13 +139,17 @@ class SealedSpool:
         parts = []
         while count:
             block, start = divmod(self._position, BLOCK_BYTES)
-            part = self._open_block(block)[start : start + count]
+            part = memoryview(self._open_block(block))[start : start + count]
             parts.append(part)
             self._position += len(part)
             count -= len(part)
         return b"".join(parts)
 
-    def _write_block(self, plain: bytes) -> None:
+    def _write_tail(self) -> None:
+        self._write_block(memoryview(self._tail)[: self._tail_bytes])
+        self._tail_bytes = 0
+
+    def _write_block(self, plain: memoryview) -> None:
         sealed = memoryview(self._cipher.encrypt(_nonce(self._blocks), plain, None))
         while sealed:
             written = _held(partial(self._file.write, sealed))
@@ -143,15 +158,20 @@ class SealedSpool:
 
     def _open_block(self, number: int) -> bytes:
         self.require_sound()
-        if self._opened[0] != number:
+        plain = self._opened.get(number)
+        if plain is None:
             length = min(BLOCK_BYTES, self._size - number * BLOCK_BYTES) + _TAG_BYTES
             self._damaged = True  # unless decryption succeeds
             with suppress(InvalidTag, OSError):
                 sealed = os.pread(self._file.fileno(), length, number * (BLOCK_BYTES + _TAG_BYTES))
-                self._opened = (number, self._cipher.decrypt(_nonce(number), sealed, None))
+                plain = self._cipher.decrypt(_nonce(number), sealed, None)
                 self._damaged = False
             self.require_sound()
-        return self._opened[1]
+            assert plain is not None  # noqa: S101 - else it is not sound
+            self._opened[number] = plain
+            if len(self._opened) > _OPENED_BLOCKS:
+                self._opened.popitem(last=False)
+        return plain
 
 
 def _held(step: Callable[[], _Result]) -> _Result:

@@ -23,8 +23,10 @@ from app.ingest.batch import Batch, Wanted
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
+from app.ingest.local_file import LocalFile
 from app.ingest.people import PersonBuffer
 from app.ingest.record_buffer import RecordBuffer
+from app.ingest.relay import Relay
 from core.adaptive.release import Counter
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
@@ -32,6 +34,7 @@ from core.histogram import Counts, OccupiedCounts, empty_counts
 from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, Order, Plan, make_plan
 from core.records import OutOfRange, Records, take_in
 from core.unit import RECORD, Unit
+from core.workspace import Workspace
 
 COMPARED_BOUNDS = (1, 2, 5, 10)  # rows per person for which `check_upload` says how many rows they would keep
 
@@ -53,6 +56,15 @@ class Ingest:
     rows_clipped: int
     rows_over_limit: int = 0
     rows_kept_by: tuple[tuple[int, int], ...] = ()
+
+    def __add__(self, other: Ingest) -> Ingest:
+        """The numbers of two parts of the rows, without `rows_kept_by`, which are not sums."""
+        return Ingest(
+            rows_read=self.rows_read + other.rows_read,
+            rows_dropped=self.rows_dropped + other.rows_dropped,
+            rows_clipped=self.rows_clipped + other.rows_clipped,
+            rows_over_limit=self.rows_over_limit + other.rows_over_limit,
+        )
 
     @property
     def rows_kept(self) -> int:
@@ -111,7 +123,7 @@ class HeldRows:
 
 @contextmanager
 def read_upload(
-    chunks: Iterable[bytes],
+    chunks: Iterable[bytes] | LocalFile,
     *,
     media_type: MediaType,
     gzip: bool,
@@ -151,7 +163,7 @@ def read_upload(
 
 
 def check_upload(
-    chunks: Iterable[bytes],
+    chunks: Iterable[bytes] | LocalFile,
     *,
     media_type: MediaType,
     gzip: bool,
@@ -183,7 +195,7 @@ def check_upload(
 class _Source:
     """A body, and how it is read. Call one of its methods, once."""
 
-    chunks: Iterable[bytes]
+    chunks: Iterable[bytes] | LocalFile
     media_type: MediaType
     gzip: bool
     domain: Domain
@@ -193,7 +205,7 @@ class _Source:
 
     def take(self, sink: _Sink) -> Ingest:
         """Pass every record to `sink` and return the numbers of rows. Closes the reader and its spool on any exit."""
-        read = dropped = clipped = 0
+        total = Ingest(rows_read=0, rows_dropped=0, rows_clipped=0)
         # The limit depends on the number of attributes and not on the grid. A grid that was planned from a noisy size
         # must not lead to a refusal, because that would select among draws.
         limits, wide = self.limits, self.domain.dimensions >= THRESHOLDED_DIMENSIONS
@@ -202,17 +214,21 @@ class _Source:
         cap, most = (Cap.WIDE_ROWS, most_wide) if wide else (Cap.ROWS, limits.max_rows)
         wanted = Wanted(self.domain.attributes, self.unit.column)
         batches = read_batches(self.chunks, wanted, media_type=self.media_type, gzip=self.gzip, limits=limits)
-        with closing(batches):
+        # A sink of persons holds records of several batches; any other is done with a batch when it returns.
+        workspace = None if self.unit.is_person else Workspace()
+
+        def count(batch: Batch) -> None:
+            nonlocal total
+            judged = judge(batch, self.domain, self.out_of_range, workspace)
+            total += judged.ingest
+            if total.rows_read > most:
+                raise UploadTooLarge(cap, most)
+            sink(judged.ids, judged.records)
+
+        with closing(batches), Relay(count) as relay:
             for batch in batches:
-                usable = _with_ids(batch)
-                taken = take_in(usable.columns, self.domain, self.out_of_range)
-                read += len(batch) + batch.bad_rows
-                dropped += len(batch) - len(taken.records) + batch.bad_rows
-                clipped += taken.rows_clipped
-                if read > most:
-                    raise UploadTooLarge(cap, most)
-                sink(_kept(usable.ids, taken.kept), taken.records)
-        return Ingest(rows_read=read, rows_dropped=dropped, rows_clipped=clipped)
+                relay.put(batch)
+        return total
 
     def take_people(self, keep: Callable[[Records], None], compared: tuple[int, ...] = ()) -> Ingest:
         """Pass at most `unit.max_rows` records of each person to `keep` and return the numbers of rows.
@@ -228,6 +244,30 @@ class _Source:
             over_limit = ingest.rows_kept - people.rows_kept_by(bound)
             kept_by = tuple((each, people.rows_kept_by(each)) for each in compared)
         return replace(ingest, rows_over_limit=over_limit, rows_kept_by=kept_by)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Judged:
+    """The records of a batch, the ids of their persons (None where they are not wanted), and the numbers of rows."""
+
+    records: Records
+    ids: pa.Array | None
+    ingest: Ingest
+
+
+def judge(batch: Batch, domain: Domain, out_of_range: OutOfRange, workspace: Workspace | None = None) -> Judged:
+    """Which rows of a batch become records, each judged alone: step 1 of the proof in `core.release`.
+
+    With a workspace, records are valid until the next call with it (`core.records.take_in`).
+    """
+    usable = _with_ids(batch)
+    taken = take_in(usable.columns, domain, out_of_range, workspace)
+    ingest = Ingest(
+        rows_read=len(batch) + batch.bad_rows,
+        rows_dropped=len(batch) - len(taken.records) + batch.bad_rows,
+        rows_clipped=taken.rows_clipped,
+    )
+    return Judged(taken.records, _kept(usable.ids, taken.kept), ingest)
 
 
 def _with_ids(batch: Batch) -> Batch:

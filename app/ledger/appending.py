@@ -21,9 +21,10 @@ from app.service import Service
 from app.storage.tables import ledger, ledger_lock
 from core.budget import NOTHING, Epsilon
 from core.canonical import canonical_json
+from core.ledger.accounts import ReleaseRecord
 from core.ledger.chain import Verification
 from core.ledger.entry import Head, LedgerEntry
-from core.ledger.kinds import Kind, State
+from core.ledger.kinds import Kind
 
 log = structlog.get_logger(__name__)
 
@@ -68,16 +69,28 @@ class OpenBook(Book):
         if account is not None and account.closed:
             raise DatasetClosed
 
-    def standing(self, release: str) -> Standing:
-        """The standing of a release."""
-        return Standing.of(self.replay.books.releases[release])
+    def record(self, release: str) -> ReleaseRecord:
+        """A release that is known to have been ordered."""
+        return self.replay.books.releases[release]
 
     def require_ordered(self, release: str) -> Standing:
         """The standing of an open order; ReleaseEnded where noise was drawn for it or it is void."""
-        standing = self.standing(release)
-        if standing.state is not State.ORDERED:
-            raise ReleaseEnded(state=standing.state, digest=standing.digest)
-        return standing
+        record = self.record(release)
+        if record.last is not Kind.CHARGE:
+            raise ended(record)
+        return Standing.of(record)
+
+    def append_draw(self, release: str, step: str | None, *, after: int, actor: str) -> LedgerEntry:
+        """Record that noise is about to be drawn for one step, or for all that is left if `step` is None.
+
+        `after` is the place of the step before it. ReleaseEnded where that is not the last one that was drawn, or the
+        release waits for no step.
+        """
+        record = self.record(release)
+        if record.last not in (Kind.CHARGE, Kind.STEP) or record.step != after:
+            raise ended(record)
+        detail = {} if step is None else {"step": step}
+        return self.append(Kind.DRAW, dataset=record.account.name, release=release, actor=actor, detail=detail)
 
     def append(
         self,
@@ -117,6 +130,12 @@ class OpenBook(Book):
         self.head = Head(seq=entry.seq, hash=entry.hash)
         self.appended.append(entry)
         return entry
+
+
+def ended(record: ReleaseRecord) -> ReleaseEnded:
+    """The refusal of a release that does not wait for what was sent."""
+    standing = Standing.of(record)
+    return ReleaseEnded(state=standing.state, digest=standing.digest)
 
 
 _NO_WITNESS = (

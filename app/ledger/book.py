@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, select
 
-from app.ledger.standing import Standing
+from app.ledger.standing import Standing, Stretch
 from app.service import Service
 from app.storage.tables import ledger
 from core.budget import NOTHING, Budget
@@ -46,18 +46,17 @@ class Book:
         """A release, if it was ordered."""
         return self.replay.books.releases.get(release)
 
-    def standings(self, dataset: str) -> dict[str, Standing]:
-        """The standing of every release of a dataset, oldest order first."""
-        with self.replay.reading() as books:
-            names = books.accounts[dataset].releases
-            return {name: Standing.of(books.releases[name]) for name in names}
+    def releases(self, dataset: str, kind: Kind, part: slice) -> Stretch:
+        """Some releases of a dataset, by their places in the order in which they were charged, or published.
 
-    def newest_standings(self, dataset: str, kind: Kind, *, limit: int) -> dict[str, Standing]:
-        """The standing of the releases that were charged, or published, last; oldest of them first."""
+        `kind` is CHARGE or PUBLISH. The time it takes depends on the length of `part` alone.
+        """
         with self.replay.reading() as books:
             account = books.accounts[dataset]
-            names = (account.published if kind is Kind.PUBLISH else account.releases)[-limit:]
-            return {name: Standing.of(books.releases[name]) for name in names}
+            names = account.published if kind is Kind.PUBLISH else account.releases
+            start, stop, _ = part.indices(len(names))
+            standings = {name: Standing.of(books.releases[name]) for name in names[start:stop]}
+            return Stretch(before=start, standings=standings, after=max(0, len(names) - stop))
 
     def seen(self, look: Callable[[Connection], _Seen | None]) -> _Seen | None:
         """The value that `look` reads in this transaction; where that is None, the value that it reads in a new one.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import reduce
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, or_, select
+from sqlalchemy import Connection, Row, Select, func, or_, select
 
 from app.access.principal import Principal
 from app.ledger.book import Book
@@ -68,7 +68,7 @@ def read_ledger(
     """A page of the ledger as stored, so that a bad entry can be looked at; and all actors, for the filter."""
     with service.database.read_only() as tx:
         shown = page(tx, search, before=before, limit=limit)
-        return shown, actors(tx, caller.datasets, about_keys=caller.sees_whole_ledger)
+    return shown, actors(service, caller.datasets, about_keys=caller.sees_whole_ledger)
 
 
 def page(tx: Connection, search: Search, *, before: int | None, limit: int) -> Page:
@@ -109,21 +109,27 @@ def _matching(search: Search) -> Select[Any]:
     return query
 
 
-def actors(tx: Connection, datasets: frozenset[str] | None, *, about_keys: bool) -> list[str]:
-    """The actors of all entries of these datasets, sorted."""
-    query = select(ledger.c.actor).distinct().order_by(ledger.c.actor)
-    if datasets is not None:
-        query = query.where(ledger.c.dataset.in_(datasets))
-    if not about_keys:
-        query = query.where(ledger.c.dataset.is_not(None))
-    return list(tx.execute(query).scalars())
+def actors(service: Service, datasets: frozenset[str] | None, *, about_keys: bool) -> list[str]:
+    """The actors of all entries of these datasets (None: all), sorted, as far as this process verified the ledger."""
+    with service.replay.reading() as books:
+        trails = [account.trail for name, account in books.accounts.items() if datasets is None or name in datasets]
+        if about_keys:
+            trails.append(books.key_trail)
+        return sorted(set[str]().union(*(trail.actors for trail in trails)))
 
 
-def last_entries(tx: Connection, datasets: Iterable[str]) -> Mapping[str, LedgerEntry]:
+def last_entries(book: Book, datasets: Iterable[str]) -> Mapping[str, LedgerEntry]:
     """The newest entry of each dataset."""
-    newest = select(func.max(ledger.c.seq)).where(ledger.c.dataset.in_(list(datasets))).group_by(ledger.c.dataset)
-    entries = map(entry_or_none, tx.execute(select(ledger).where(ledger.c.seq.in_(newest))))
-    return {str(entry.dataset): entry for entry in entries if entry is not None}
+    accounts = [account for account in map(book.account, datasets) if account is not None]
+    numbers = [account.trail.newest for account in accounts]
+    query = select(ledger).where(ledger.c.seq.in_(numbers))
+
+    def look(tx: Connection) -> Sequence[Row[Any]] | None:
+        rows = tx.execute(query).all()
+        return rows if len(rows) == len(numbers) else None
+
+    rows = book.seen(look) or book.tx.execute(query).all()  # the second where somebody removed an entry
+    return {str(entry.dataset): entry for entry in map(entry_or_none, rows) if entry is not None}
 
 
 def history(book: Book, dataset: str, *, limit: int) -> BudgetHistory:
@@ -135,9 +141,7 @@ def history(book: Book, dataset: str, *, limit: int) -> BudgetHistory:
     for entry in entries:
         granted -= entry.kind.description.granted_sign * entry.epsilon.nano
         spent -= entry.kind.description.spent_sign * entry.epsilon.nano
-    skipped = 0
-    if lines.older is not None:
-        earlier = select(func.count()).where(ledger.c.dataset == dataset, ledger.c.seq < lines.older)
-        skipped = book.tx.execute(earlier).scalar_one()
+    account = book.account(dataset)
+    skipped = 0 if account is None or lines.older is None else account.trail.entries - len(lines.lines)
     before = Epsilon(max(0, granted)), Epsilon(max(0, spent))
     return BudgetHistory(granted_before=before[0], spent_before=before[1], skipped=skipped, entries=entries)

@@ -1,7 +1,8 @@
-"""Standing: the state of one release, with its charge and the digest of its synopsis."""
+"""Standing: the state of one release, with its charge and the digest of its synopsis. Stretch: some that follow."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.budget import Epsilon
@@ -11,12 +12,19 @@ from core.ledger.kinds import State
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A release's state, its charge as epsilon and as the number of its entry, and the digest of its synopsis."""
+    """A release's state, its charge as epsilon and as the number of its entry, and the digest of its synopsis.
+
+    `step` is the place of its last draw (`core.ledger.kinds.STEPS`), 0 before the first. Where rows are counted
+    elsewhere, `size` is the bought size, once it is drawn, and `layers` are the digests of the layers drawn so far.
+    """
 
     state: State
     epsilon: Epsilon
     seq: int
     digest: str | None
+    step: int = 0
+    size: int | None = None
+    layers: tuple[bytes, ...] = ()
 
     @classmethod
     def of(cls, record: ReleaseRecord) -> Standing:
@@ -24,4 +32,13 @@ class Standing:
         digest = record.digest.hex() if record.digest is not None else None
         state = record.last.description.state
         assert state is not None  # noqa: S101 - a release's last entry is of a kind that gives it a state
-        return cls(state, Epsilon(record.nano), record.charge_seq, digest)
+        return cls(state, Epsilon(record.nano), record.charge_seq, digest, record.step, record.size, record.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Releases of a dataset that follow each other: their standings, and how many come before and after them."""
+
+    before: int
+    standings: Mapping[str, Standing]
+    after: int

@@ -7,6 +7,7 @@ transaction, and holds one synopsis at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 
 from app.errors import CorruptSynopsis, LedgerBroken, NotReady
 from app.ledger.book import Book
@@ -14,14 +15,17 @@ from app.ledger.entries import holds
 from app.ledger.replay import stored_after
 from app.releases import datasets
 from app.releases.orders import ReleaseOrder
+from app.releases.publishing import layer_bytes
 from app.releases.reading import stored_synopsis
 from app.service import Service
+from core.adaptive.cells import AdaptiveCells
 from core.checkpoint import Checkpoint, carry_on
 from core.errors import CoreError
 from core.ledger.accounts import ReleaseRecord
 from core.ledger.chain import Verification, Walk
 from core.ledger.entry import LedgerEntry, Stored
 from core.ledger.kinds import Kind
+from core.plan import planned_size
 from core.synopsis import Synopsis
 
 _STEP = 100  # entries between two checkpoints
@@ -100,7 +104,9 @@ def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str |
         except LedgerBroken as error:
             return error.outcome.reason
     try:
-        return None if _as_ordered(synopsis, release, record, charge) else _OTHER_TERMS
+        if not _as_ordered(synopsis, release, record, charge):
+            return _OTHER_TERMS
+        return None if _as_drawn(synopsis, record) else _OTHER_STEPS
     except (CoreError, KeyError, NotReady, TypeError, ValueError):
         return "The terms of the release cannot be read from its charge and its dataset's first grant."
 
@@ -108,6 +114,20 @@ def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str |
 _OTHER_TERMS = (
     "The synopsis says another release, dataset, epsilon, domain, unit, rule or noise than its charge and grant."
 )
+
+_OTHER_STEPS = "The synopsis has another bought size, or other noisy layers, than the steps of its release drew."
+
+
+def _as_drawn(synopsis: Synopsis, record: ReleaseRecord) -> bool:
+    """Whether a synopsis has the size and the layers that were drawn for its release step by step, if any were."""
+    if record.size is not None and synopsis.size != planned_size(record.size):
+        return False
+    if not record.layers:
+        return True
+    if not isinstance(synopsis.cells, AdaptiveCells):
+        return False
+    layers = list(synopsis.cells.layers.integers())[: len(record.layers)]
+    return tuple(sha256(layer_bytes(counts)).digest() for counts in layers) == record.layers
 
 
 def _as_ordered(synopsis: Synopsis, release: str, record: ReleaseRecord, charge: LedgerEntry) -> bool:

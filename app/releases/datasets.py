@@ -14,7 +14,7 @@ from app.access.quotas import require_room_for_dataset
 from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound, NotReady
 from app.ledger.appending import OpenBook, open_book
 from app.ledger.book import Book, read_book
-from app.ledger.standing import Standing
+from app.ledger.standing import Standing, Stretch
 from app.service import Service
 from app.storage.tables import datasets
 from core.budget import Budget, Epsilon
@@ -23,6 +23,8 @@ from core.errors import CoreError, InvalidDomain, InvalidEpsilon
 from core.ledger.accounts import Account
 from core.ledger.kinds import Kind, State
 from core.unit import RECORD, Unit
+
+LISTED = 100  # releases that a dataset is shown with; `list_releases` has all
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,11 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A population: public schema, budget, and where its releases stand. Never its rows."""
+    """A population: public schema, budget, and where its newest releases stand. Never its rows.
+
+    `releases` has at most LISTED of them, oldest order first; `earlier` is the number of those before them.
+    `last_published` is the release that was published last, with its standing, where `releases` has no published one.
+    """
 
     name: str
     description: str
@@ -48,6 +54,8 @@ class Dataset:
     closed: bool
     budget: Budget
     releases: Mapping[str, Standing]
+    earlier: int
+    last_published: tuple[str, Standing] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +146,17 @@ def list_all(service: Service, caller: Principal, *, after: str = "", limit: int
         return [load(book, caller, name) for name in islice(names, limit)]
 
 
+def list_releases(service: Service, caller: Principal, name: str, *, after: int, limit: int) -> Stretch:
+    """At most `limit` releases of a dataset, after the first `after` of them.
+
+    In the order of their charges. A caller who sees no orders has the published ones, in the order of publication.
+    Neither order ever changes, so pages that follow each other have each release once.
+    """
+    with read_book(service) as book:
+        _account(book, caller, name)
+        return book.releases(name, kind_shown(caller), slice(after, after + limit))
+
+
 def summaries(book: Book, caller: Principal) -> list[Summary]:
     """Every dataset this caller may see, by name, without the releases."""
     return [summary(book, caller, name) for name in book.datasets() if caller.may_see(name)]
@@ -163,9 +182,9 @@ def summary(book: Book, caller: Principal, name: str) -> Summary:
 def load(book: Book, caller: Principal, name: str) -> Dataset:
     """One dataset inside a transaction; NotFound where it is missing or out of this caller's reach."""
     account = _account(book, caller, name)
-    standings = book.standings(name)
-    if not caller.can(Permission.SEE_ORDERS):
-        standings = {id_: standing for id_, standing in standings.items() if standing.state is State.PUBLISHED}
+    newest = book.releases(name, kind_shown(caller), slice(-LISTED, None))
+    published = book.releases(name, Kind.PUBLISH, slice(-1, None)).standings
+    is_listed = any(standing.state is State.PUBLISHED for standing in newest.standings.values())
     schema = schema_of(account)
     return Dataset(
         name=name,
@@ -174,7 +193,9 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
         unit=schema.unit,
         closed=account.closed,
         budget=book.budget(name),
-        releases=standings,
+        releases=dict(sorted(newest.standings.items(), key=lambda release: release[1].seq)),
+        earlier=newest.before,
+        last_published=None if is_listed else next(iter(published.items()), None),
     )
 
 
@@ -185,6 +206,11 @@ def schema_of(account: Account) -> Schema:
         return Schema(Domain.from_json(registration["domain"]), Unit.from_json(registration.get("unit")))
     except (CoreError, KeyError, TypeError, ValueError):
         raise NotReady(f"The first grant of dataset {account.name} holds no schema that can be read.") from None
+
+
+def kind_shown(caller: Principal) -> Kind:
+    """The kind of entry by which a release comes to be shown to a caller."""
+    return Kind.CHARGE if caller.can(Permission.SEE_ORDERS) else Kind.PUBLISH
 
 
 def _account(book: Book, caller: Principal, name: str) -> Account:

@@ -19,7 +19,7 @@ from app.releases.reading import Release, load
 from app.service import Service
 from core.domain.domain import Domain
 from core.ledger.entry import LedgerEntry
-from core.ledger.kinds import Kind, State
+from core.ledger.kinds import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,16 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class DatasetOverview:
-    """One dataset with its newest releases, newest first, their charges, and its history for who reads the ledger."""
+    """One dataset with some of its releases, newest first, their charges, and its history for who reads the ledger.
+
+    `older` and `newer` are the numbers of releases before and after those.
+    """
 
     summary: Summary
     releases: Mapping[str, Standing]
     charges: Mapping[str, LedgerEntry]
-    more_releases: bool
+    older: int
+    newer: int
     history: BudgetHistory | None
 
 
@@ -56,7 +60,7 @@ def get_overview(service: Service, caller: Principal) -> Overview:
         with read_book(service) as book:
             summaries = datasets.summaries(book, caller)
             if caller.can(Permission.READ_LEDGER):
-                newest = history.last_entries(book.tx, [summary.name for summary in summaries])
+                newest = history.last_entries(book, [summary.name for summary in summaries])
     except LedgerBroken:
         readable = False
     status = ledger_status(service) if caller.sees_whole_ledger else None
@@ -64,19 +68,23 @@ def get_overview(service: Service, caller: Principal) -> Overview:
 
 
 def get_dataset_overview(
-    service: Service, caller: Principal, name: str, *, max_releases: int, max_entries: int
+    service: Service, caller: Principal, name: str, *, before: int | None, max_releases: int, max_entries: int
 ) -> DatasetOverview:
-    """One dataset, at most so many of its releases, and its epsilon over at most so many entries."""
+    """One dataset, at most so many of its releases, and its epsilon over at most so many entries.
+
+    The releases are the newest, or the newest of the first `before`.
+    """
     with read_book(service) as book:
         summary = datasets.summary(book, caller, name)
-        kind = Kind.CHARGE if caller.can(Permission.SEE_ORDERS) else Kind.PUBLISH
-        listed = book.newest_standings(name, kind, limit=max_releases + 1)
-        shown = dict(list(reversed(listed.items()))[:max_releases])
+        start = -max_releases if before is None else max(0, before - max_releases)
+        listed = book.releases(name, datasets.kind_shown(caller), slice(start, before))
+        shown = dict(reversed(list(listed.standings.items())))
         return DatasetOverview(
             summary=summary,
             releases=shown,
             charges={release: book.charge(book.replay.books.releases[release]) for release in shown},
-            more_releases=len(listed) > max_releases,
+            older=listed.before,
+            newer=listed.after,
             history=history.history(book, name, limit=max_entries) if caller.can(Permission.READ_LEDGER) else None,
         )
 

@@ -1,8 +1,8 @@
-"""Store a drawn synopsis with its `publish` entry: tried again with the same bytes for as long as the process lives.
+"""Store what was drawn with its ledger entry: tried again with the same bytes for as long as the process lives.
 
-Noise is drawn once for a charge (`core.release`, step 6), so a synopsis that is lost before it is stored leaves its
-release burnt. A database that is away for a moment must not cost a charge, hence the patience here. While a synopsis
-waits to be stored, this process draws no other: what waits is bounded by the uploads at work at once.
+Noise is drawn once for a charge (`core.release`, step 7), so what is lost before it is stored leaves its release burnt.
+A database that is away for a moment must not cost a charge, hence the patience here. While something drawn waits to be
+stored, this process draws nothing else: what waits is bounded by the uploads at work at once.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import threading
 import time
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
 import structlog
-from sqlalchemy import insert
+from sqlalchemy import Executable, delete, insert
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.errors import NotReady, PublishDelayed, ReleaseEnded
-from app.ledger.appending import open_book
+from app.errors import NotReady, PublishDelayed
+from app.ledger.appending import ended, open_book
 from app.service import Service
-from app.storage.tables import synopses
+from app.storage.tables import layers, synopses
+from core.arrays import Wholes
 from core.ledger.entry import LedgerEntry
-from core.ledger.kinds import Kind, State
+from core.ledger.kinds import Kind, step_of
 from core.synopsis import Synopsis
 
 log = structlog.get_logger(__name__)
@@ -29,29 +33,58 @@ log = structlog.get_logger(__name__)
 REPLY_SECONDS = 10.0  # how long the curator's reply waits for the database before it says that it will take longer
 _LONGEST_PAUSE = 30.0
 
-_waiting: set[str] = set()  # releases of this process whose synopsis is drawn and not stored
+_waiting: set[str] = set()  # releases of this process for which something is drawn and not stored
 
 _MAY_PASS = (SQLAlchemyError, NotReady, OSError)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Drawn:
-    """A synopsis that is paid for and not yet stored, and the `draw` entry that it belongs to."""
+    """Noisy numbers that are paid for and not yet stored: the `draw` entry before them, and what storing them takes.
+
+    `kind` and `detail` are those of the entry that follows: `publish` for a synopsis, `step` for anything before it.
+    """
 
     draw: LedgerEntry
-    release: str
-    digest: str
-    body: bytes
+    kind: Kind
+    detail: Mapping[str, Any]
+    statements: tuple[Executable, ...] = ()
+
+    @property
+    def release(self) -> str:
+        """The id of the release."""
+        return str(self.draw.release)
 
     @classmethod
-    def of(cls, draw: LedgerEntry, synopsis: Synopsis) -> Drawn:
-        """The bytes to store."""
+    def synopsis(cls, draw: LedgerEntry, synopsis: Synopsis) -> Drawn:
+        """The last step: the synopsis, which has all layers in it."""
         body = zlib.compress(synopsis.to_bytes(), level=6)
-        return cls(draw=draw, release=synopsis.release, digest=synopsis.digest, body=body)
+        statements = (
+            insert(synopses).values(release=synopsis.release, body=body),
+            delete(layers).where(layers.c.release == synopsis.release),
+        )
+        return cls(draw, Kind.PUBLISH, {"digest": synopsis.digest}, statements)
+
+    @classmethod
+    def size(cls, draw: LedgerEntry, size: int) -> Drawn:
+        """A bought size: the ledger holds it."""
+        return cls(draw, Kind.STEP, {"step": draw.detail["step"], "size": size})
+
+    @classmethod
+    def layer(cls, draw: LedgerEntry, counts: Wholes) -> Drawn:
+        """The noisy counts of a layer."""
+        body, step = layer_bytes(counts), draw.detail["step"]
+        stored = insert(layers).values(release=draw.release, step=step, body=zlib.compress(body, level=6))
+        return cls(draw, Kind.STEP, {"step": step, "digest": sha256(body).hexdigest()}, (stored,))
 
 
-def publish(service: Service, drawn: Drawn) -> None:
-    """Store the synopsis; PublishDelayed where a reply cannot wait for it: then a thread goes on trying."""
+def layer_bytes(counts: Wholes) -> bytes:
+    """The bytes of a layer's noisy counts: 64-bit integers, little-endian. The ledger has their SHA-256."""
+    return counts.astype("<i8").tobytes()
+
+
+def store(service: Service, drawn: Drawn) -> None:
+    """Store what was drawn; PublishDelayed where a reply cannot wait for it: then a thread goes on trying."""
     deadline = time.monotonic() + REPLY_SECONDS
     pause = 0.1
     while not _stored(service, drawn):
@@ -77,27 +110,29 @@ def require_none_waiting() -> None:
     """Refuse to draw while an earlier draw of this process cannot be stored: the next one could not be either."""
     if _waiting:
         raise NotReady(
-            "The synopsis of an earlier upload cannot be stored yet, so no noise is drawn for this one. "
-            "Its order stays open: upload again later."
+            "What an earlier upload has drawn cannot be stored yet, so no noise is drawn for this one. "
+            "Its order stays as it is: upload again later."
         )
 
 
 def _stored(service: Service, drawn: Drawn) -> bool:
-    """Whether the synopsis and its entry are committed; False where another try may succeed."""
+    """Whether the numbers and their entry are committed; False where another try may succeed."""
     try:
         with open_book(service) as book:
-            standing = book.standing(drawn.release)
-            if standing.state is State.PUBLISHED and standing.digest == drawn.digest:
+            record = book.record(drawn.release)
+            is_last_draw = record.step == step_of(drawn.draw.detail)  # a release has one draw of each step
+            if is_last_draw and record.last is drawn.kind:
                 return True  # an earlier try was committed, and the word of it was lost
-            if standing.state is not State.BURNT:  # a release has one draw, so this is the one it was drawn under
-                raise ReleaseEnded(state=standing.state, digest=standing.digest)
-            book.tx.execute(insert(synopses).values(release=drawn.release, body=drawn.body))
+            if not is_last_draw or record.last is not Kind.DRAW:
+                raise ended(record)
+            for statement in drawn.statements:
+                book.tx.execute(statement)
             book.append(
-                Kind.PUBLISH,
+                drawn.kind,
                 dataset=drawn.draw.dataset,
                 release=drawn.release,
                 actor=drawn.draw.actor,
-                detail={"digest": drawn.digest},
+                detail=drawn.detail,
             )
     except _MAY_PASS as error:
         log.warning("publish_failed", release=drawn.release, error=type(error).__name__)

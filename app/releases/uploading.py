@@ -14,11 +14,11 @@ from app.ingest.formats import MediaType
 from app.ingest.upload import Ingest, read_upload
 from app.ledger.appending import open_book
 from app.ledger.book import read_book
-from app.releases.publishing import Drawn, publish, require_none_waiting
+from app.releases.publishing import Drawn, require_none_waiting, store
 from app.releases.reading import Release, load
 from app.service import Service
 from core.ledger.entry import LedgerEntry
-from core.ledger.kinds import Kind, State
+from core.ledger.kinds import State
 from core.release import draw as draw_synopsis
 from core.release import require_bounded
 from core.synopsis import Synopsis
@@ -34,15 +34,38 @@ class Published:
 
 
 def require_uploadable(service: Service, caller: Principal, release_id: str) -> Release:
-    """The release, if it still takes an upload: asked before a body is read, and again under the lock at the end."""
+    """The release, if it still takes rows: asked before a body is read, and again under the lock at the end.
+
+    A bought size may be drawn already; of a release that has noisy layers, the rest comes as counts too.
+    """
+    release = require_awaiting(service, caller, release_id)
+    if release.standing.layers:
+        raise ReleaseEnded(state=release.standing.state, digest=release.standing.digest)
+    return release
+
+
+def require_awaiting(service: Service, caller: Principal, release_id: str) -> Release:
+    """The release, if it waits for rows or counts."""
     with read_book(service) as book:
         release = load(book, caller, release_id)
         account = book.account(release.dataset)
     if account is not None and account.closed:
         raise DatasetClosed
-    if release.standing.state is not State.ORDERED:
+    if release.standing.state not in (State.ORDERED, State.COUNTING):
         raise ReleaseEnded(state=release.standing.state, digest=release.standing.digest)
     return release
+
+
+def record_draw(service: Service, caller: Principal, release: Release, step: str | None) -> LedgerEntry:
+    """Commit that noise is about to be drawn. Of several requests and voids that race, exactly one comes to this.
+
+    `release` is as it was when the request came: a step that was drawn since then ends the request, because what it
+    brought was counted without it.
+    """
+    require_none_waiting()
+    with open_book(service) as book:
+        book.require_open(release.dataset)
+        return book.append_draw(release.id, step, after=release.standing.step, actor=caller.actor)
 
 
 def upload(
@@ -66,7 +89,7 @@ def upload(
         limits=service.settings.limits,
     ) as rows:
         require_bounded(rows, order)  # before the draw is on record, so that a refusal costs nothing
-        recorded = _record_draw(service, caller, release)
+        recorded = record_draw(service, caller, release, None)
         synopsis = draw_synopsis(
             rows,
             order,
@@ -76,17 +99,9 @@ def upload(
             out_of_range=out_of_range,
             dataset=release.dataset,
             release_id=release_id,
+            bought_size=release.standing.size,
         )
         ingest = rows.ingest
-    publish(service, Drawn.of(recorded, synopsis))
+    store(service, Drawn.synopsis(recorded, synopsis))
     with read_book(service) as book:
         return Published(release=load(book, caller, release_id), synopsis=synopsis, ingest=ingest)
-
-
-def _record_draw(service: Service, caller: Principal, release: Release) -> LedgerEntry:
-    """Commit that noise is about to be drawn. Of several uploads and voids that race, exactly one comes to this."""
-    require_none_waiting()
-    with open_book(service) as book:
-        book.require_open(release.dataset)
-        book.require_ordered(release.id)
-        return book.append(Kind.DRAW, dataset=release.dataset, release=release.id, actor=caller.actor, detail={})

@@ -54,6 +54,16 @@ synopses = Table(
     Column("body", LargeBinary, nullable=False, comment="zlib of the canonical bytes; its digest is in the ledger"),
 )
 
+# Noisy counts of the layers of a release that is counted elsewhere, until it is published: then they are part of the
+# synopsis, and are deleted here.
+layers = Table(
+    "layers",
+    metadata,
+    Column("release", String(32), primary_key=True),
+    Column("step", String(16), primary_key=True),
+    Column("body", LargeBinary, nullable=False, comment="zlib of 64-bit integers; their digest is in the ledger"),
+)
+
 # The source of truth: datasets and their domains, orders, states, digests, keys.
 ledger = Table(
     "ledger",

@@ -27,7 +27,7 @@ import numpy as np
 from core.adaptive.layers import Layers
 from core.adaptive.shares import LayerLaws
 from core.arrays import Wholes
-from core.histogram import Counts
+from core.histogram import Counts, Increments
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.discrete_laplace_sampler import draw_noise
 from core.plan import Plan
@@ -54,15 +54,16 @@ class LayerCounts:
 
     def __init__(self, layers: Layers, *, leaves: bool) -> None:
         self._layers, self._leaves = layers, leaves
-        self.cells = np.zeros(len(layers.leaves if leaves else layers.coarse), dtype=np.int64)
+        self._increments = Increments(np.zeros(len(layers.leaves if leaves else layers.coarse), dtype=np.int64))
+
+    @property
+    def cells(self) -> Wholes:
+        """The number of records of each cell."""
+        return self._increments.counts
 
     def add(self, records: Records) -> None:
         """Count one more batch, in place: each record raises exactly one cell by one."""
-        numbers = locate(self._layers, records, leaves=self._leaves)
-        if len(self.cells) <= len(numbers):
-            self.cells += np.bincount(numbers, minlength=len(self.cells))
-        else:
-            np.add.at(self.cells, numbers, 1)
+        self._increments.add(locate(self._layers, records, leaves=self._leaves))
 
     def __repr__(self) -> str:
         return "LayerCounts(…)"
@@ -87,22 +88,36 @@ def locate(layers: Layers, records: Records, *, leaves: bool) -> Wholes:
 
 def draw_layers(rows: LayerRows, plan: Plan, noise: NoiseSource, *, max_cells: int) -> Layers:
     """The noisy counts of the three layers: steps 1 to 3 of the proof. No layer has more cells than `max_cells`."""
-    order = plan.order
-    laws = LayerLaws.of(order.histogram_epsilon, order.unit)
     base = Counts.zero(plan.grid)
     rows.count_into(base)
-    layers = Layers(plan.grid, laws, _noised(base.cells, laws.base, noise))
+    layers = draw_base(base.cells, plan, noise)
     if layers.cut_base(max_cells=max_cells):
         coarse = LayerCounts(layers, leaves=False)
         rows.count_into(coarse)
-        layers.take_coarse(_noised(coarse.cells[layers.coarse_counted], laws.coarse, noise))
+        draw_coarse(coarse.cells, layers, noise)
     else:
         layers.take_coarse(np.empty(0, dtype=np.int64))
     layers.cut_coarse(max_cells=max_cells)
     leaves = LayerCounts(layers, leaves=True)
     rows.count_into(leaves)
-    layers.take_leaves(_noised_leaves(leaves.cells, layers, noise))
+    draw_leaves(leaves.cells, layers, noise)
     return layers
+
+
+def draw_base(counts: Wholes, plan: Plan, noise: NoiseSource) -> Layers:
+    """Step 1: the noisy counts of the base, from the exact number of records of each of its cells."""
+    laws = LayerLaws.of(plan.order.histogram_epsilon, plan.order.unit)
+    return Layers(plan.grid, laws, _noised(counts, laws.base, noise))
+
+
+def draw_coarse(counts: Wholes, layers: Layers, noise: NoiseSource) -> None:
+    """Step 2: from the exact counts of all coarse cells, noisy ones of those that are parts of a base cell."""
+    layers.take_coarse(_noised(counts[layers.coarse_counted], layers.laws.coarse, noise))
+
+
+def draw_leaves(counts: Wholes, layers: Layers, noise: NoiseSource) -> None:
+    """Step 3: from the exact counts of all leaves, noisy ones."""
+    layers.take_leaves(_noised_leaves(counts, layers, noise))
 
 
 def _noised(counts: Wholes, law: DiscreteLaplace, noise: NoiseSource) -> Wholes:

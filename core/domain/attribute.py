@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from core.arrays import Floats
 from core.domain.axis import Axis
 from core.errors import InvalidDomain, InvalidQuery
+from core.workspace import Workspace
 
 # Comma and colon separate names in queries, a quote would need escaping in CSV, control characters in everything.
 _NAME = re.compile(r'[^\x00-\x1f\x7f-\x9f,:"\ud800-\udfff]{1,64}')
@@ -79,8 +80,11 @@ class Attribute(ABC):
         """The axis that gives its values so many cells, and missing values one more if they are kept."""
 
     @abstractmethod
-    def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
-        """The codes of a column, each value by itself. Values out of bounds move to the bound where `clip` says so."""
+    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
+        """The codes of a column, each value by itself. Values out of bounds move to the bound where `clip` says so.
+
+        With a workspace, the codes may lie in it, and the next call with it may overwrite them.
+        """
 
     @abstractmethod
     def restricted(self, axis: Axis, places: NDArray[np.int64]) -> tuple[Attribute, Axis]:

@@ -43,8 +43,8 @@ class Axis(ABC):
         return self.value_cells + self.keeps_missing
 
     @abstractmethod
-    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
-        """The cell of each code: integer arithmetic, the same on every platform."""
+    def cell_of(self, codes: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """The cell of each code, in `out` if that is given: integer arithmetic, the same on every platform."""
 
     @abstractmethod
     def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
@@ -94,9 +94,12 @@ class UniformAxis(Axis):
     def __post_init__(self) -> None:
         self._require_cells()
 
-    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+    def cell_of(self, codes: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """(q m) >> 32."""
-        return self._with_missing((codes.astype(np.int64) * self.value_cells) >> 32, codes)
+        cells = _as_wholes(codes, out)
+        cells *= self.value_cells
+        cells >>= 32
+        return self._with_missing(cells, codes)
 
     def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """The middle of the 2^-8 of the cell that the code lies in: its number is (q m mod 2^32) >> 24."""
@@ -152,13 +155,14 @@ class RunAxis(Axis):
         """V, how many whole values it has."""
         return self.starts[-1]
 
-    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+    def cell_of(self, codes: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """By a table of all values where they are few, else by a search among the starts; both are exact."""
         if self.values <= _LONGEST_TABLE:
-            cells: NDArray[np.int64] = _table(self.starts)[np.minimum(codes, self.values)]
+            # A code beyond the last one is moved to the end of the table, which stands for missing values.
+            cells: NDArray[np.int64] = _table(self.starts).take(codes, mode="clip", out=out)
             return cells
         inner = np.array(self.starts[1:-1], dtype=codes.dtype)  # of the same type: mixed ones would meet as floats
-        return self._with_missing(np.searchsorted(inner, codes, side="right").astype(np.int64), codes)
+        return self._with_missing(_as_wholes(np.searchsorted(inner, codes, side="right"), out), codes)
 
     def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """floor((2 i + 1) S / L) - S for value i of a run of L values; 0 where the value is the only one.
@@ -195,9 +199,9 @@ class CategoryAxis(Axis):
     def __post_init__(self) -> None:
         self._require_cells()
 
-    def cell_of(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+    def cell_of(self, codes: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """The code itself."""
-        return self._with_missing(codes.astype(np.int64), codes)
+        return self._with_missing(_as_wholes(codes, out), codes)
 
     def offset_of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """Categories have no middle."""
@@ -212,6 +216,14 @@ class CategoryAxis(Axis):
         """Categories have no ranges."""
         del shares
         raise TypeError("An axis of categories has no ranges.")
+
+
+def _as_wholes(numbers: NDArray[Any], out: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """A copy as 64-bit integers, in `out` if that is given."""
+    if out is None:
+        return numbers.astype(np.int64)
+    np.copyto(out, numbers, casting="unsafe")
+    return out
 
 
 @lru_cache(maxsize=64)

@@ -22,6 +22,7 @@ from core.domain.attribute import (
 )
 from core.domain.axis import Axis, CategoryAxis
 from core.errors import InvalidDomain, InvalidQuery
+from core.workspace import Workspace
 
 OTHER = -1  # in a column: a value that is not on the list
 OTHER_LABEL = "(other)"  # how a query and a table name the cell of all other values
@@ -80,9 +81,13 @@ class Category(Attribute):
         del cells
         return CategoryAxis(self.most_cells, self.keeps_missing)
 
-    def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
+    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
         """The place of each value; all other values come after the last one."""
         del clip  # categories have no bounds
+        if column.min(initial=0) >= 0:
+            clean = (workspace or Workspace()).array("codes", len(column), np.uint32)
+            np.copyto(clean, column, casting="unsafe")
+            return Encoded(clean, None, None)
         is_missing, is_other = column == MISSING, column == OTHER
         codes = np.where(column >= 0, column, len(self.values)).astype(np.uint32)
         dropped = np.zeros(len(column), dtype=np.bool_)

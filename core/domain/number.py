@@ -15,6 +15,7 @@ from core.arrays import Floats
 from core.domain.attribute import Encoded, Missing, Ordered, missing_of, refused_end, require_fields, require_name
 from core.domain.axis import MAX_CELLS_PER_AXIS, Axis, UniformAxis
 from core.errors import InvalidDomain
+from core.workspace import Workspace
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _SCALE = 2.0**32
@@ -106,8 +107,11 @@ class Number(Ordered):
         edges = self.edges(axis)
         return float(edges[cell] + np.clip(share, 0.0, 1.0) * (edges[cell + 1] - edges[cell]))
 
-    def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
+    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
         """Fixed point. A value that is not finite is missing."""
+        low, high = column.min(initial=np.inf), column.max(initial=-np.inf)  # NaN where a value is NaN
+        if not np.isnan(low) and low >= self.lower and high <= self.upper:
+            return Encoded(self._codes(column, high, workspace or Workspace()), None, None)
         present = np.isfinite(column)
         is_missing = None if present.all() else ~present
         values = column if is_missing is None else np.where(present, column, self.lower)
@@ -115,8 +119,24 @@ class Number(Ordered):
         outside = None if inside.all() else ~inside
         if outside is not None:
             values = np.clip(values, self.lower, self.upper)
-        codes = np.minimum(np.ceil((values - self.lower) / self.width * _SCALE), _LARGEST).astype(np.uint32)
+        codes = self._codes(values, self.upper, workspace or Workspace())
         return finish(self, codes, is_missing, outside, clip=clip)
+
+    def _codes(self, values: NDArray[Any], high: float, workspace: Workspace) -> NDArray[np.uint32]:
+        """The codes of values within the bounds, none of them above `high`, in arrays of the workspace.
+
+        Each step rounds monotonically, so no code exceeds that of `high`: only where that one does is the largest code
+        imposed on all.
+        """
+        shares = np.subtract(values, self.lower, out=workspace.array("shares", len(values), np.float64))
+        shares /= self.width
+        shares *= _SCALE
+        np.ceil(shares, out=shares)
+        if np.ceil((np.float64(high) - self.lower) / self.width * _SCALE) > _LARGEST:
+            np.minimum(shares, _LARGEST, out=shares)
+        codes = workspace.array("codes", len(values), np.uint32)
+        np.copyto(codes, shares, casting="unsafe")
+        return codes
 
     @classmethod
     def part(cls, name: str, lower: float, upper: float) -> Number:

@@ -18,6 +18,7 @@ from core.domain.attribute import MISSING, Encoded, Ordered, require_name
 from core.domain.axis import Axis, RunAxis
 from core.domain.number import finish
 from core.errors import InvalidDomain
+from core.workspace import Workspace
 
 _ROUNDING = 1e-9  # of a value: what a share may miss a whole number of values by
 
@@ -123,8 +124,10 @@ class WholeValues(Ordered):
         number = min(max(ceil(share * run - _ROUNDING), 1), run) - 1
         return (self.first + int(starts[cell]) + number) / self.steps_per_unit
 
-    def encode(self, column: NDArray[Any], *, clip: bool) -> Encoded:
+    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
         """The number of each value."""
+        if (codes := self._clean(column, workspace or Workspace())) is not None:
+            return Encoded(codes, None, None)
         is_missing = self._is_missing(column)
         values = column if is_missing is None else np.where(is_missing, column.dtype.type(self.first), column)
         inside = (values >= self.first) & (values <= self.last)
@@ -133,6 +136,20 @@ class WholeValues(Ordered):
             values = np.clip(values, self.first, self.last)
         codes = (values.astype(np.int64) - self.first).astype(self.code_type)
         return finish(self, codes, is_missing, outside, clip=clip)
+
+    def _clean(self, column: NDArray[Any], workspace: Workspace) -> NDArray[Any] | None:
+        """The codes of a column of whole values within the bounds; None for any other column."""
+        low, high = column.min(initial=self.last), column.max(initial=self.first)  # NaN where a value is NaN
+        if not (low >= self.first and high <= self.last):
+            return None
+        numbers = workspace.array("numbers", len(column), np.int64)
+        np.copyto(numbers, column, casting="unsafe")
+        if column.dtype.kind == "f" and not np.array_equal(numbers, column):
+            return None
+        numbers -= self.first
+        codes = workspace.array("codes", len(column), self.code_type)
+        np.copyto(codes, numbers, casting="unsafe")
+        return codes
 
     def _is_missing(self, column: NDArray[Any]) -> NDArray[np.bool_] | None:
         missing = column == MISSING

@@ -11,8 +11,28 @@ from core.ledger.kinds import Kind
 
 
 @dataclass(slots=True)
+class Trail:
+    """The entries about one dataset, or about keys: how many, the number of the newest, and the actors of all."""
+
+    entries: int = 0
+    newest: int = 0
+    actors: set[str] = field(default_factory=set)
+
+    def add(self, seq: int, actor: str) -> None:
+        """Count one entry more."""
+        self.entries += 1
+        self.newest = seq
+        self.actors.add(actor)
+
+
+@dataclass(slots=True)
 class Account:
-    """A dataset: the detail of its registration, its billionths of epsilon, and its releases, oldest order first."""
+    """A dataset: the detail of its registration, its billionths of epsilon, and its releases.
+
+    `releases` has them in the order of their charges and `published` in the order of their publication. Both lists
+    only ever grow at the end, so a place in them never means another release. `open_orders` counts those that wait for
+    their rows.
+    """
 
     name: str
     registration: Mapping[str, Any]
@@ -20,6 +40,8 @@ class Account:
     spent: int = 0
     spent_on_drawn: int = 0
     closed: bool = False
+    open_orders: int = 0
+    trail: Trail = field(default_factory=Trail)
     releases: list[str] = field(default_factory=list)
     published: list[str] = field(default_factory=list)
 
@@ -31,7 +53,11 @@ class Account:
 
 @dataclass(slots=True)
 class ReleaseRecord:
-    """A release: its account, its charge by number and hash, the kind of its last entry, the digest it published."""
+    """A release: its account, its charge by number and hash, the kind of its last entry, the digest it published.
+
+    `step` is the place of its last `draw` in the course of a release (`core.ledger.kinds.STEPS`), 0 before the first.
+    Where rows are counted elsewhere, `size` is the bought size and `layers` are the digests of the layers drawn so far.
+    """
 
     account: Account
     nano: int
@@ -39,6 +65,9 @@ class ReleaseRecord:
     charge_hash: bytes
     last: Kind
     digest: bytes | None = None
+    step: int = 0
+    size: int | None = None
+    layers: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

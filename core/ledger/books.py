@@ -1,7 +1,7 @@
 """Balances, states and keys, as a replay of the ledger gives them, and the rules that every valid ledger keeps.
 
 Everything that a service decides by is in the books, so no table beside the ledger decides anything. A release takes
-about 400 bytes; long terms, such as its order, stay in the ledger and are read again by their hash.
+about 450 bytes; long terms, such as its order, stay in the ledger and are read again by their hash.
 
 `_POSTINGS` lists, for each kind of entry, the rule it must keep and its effect on the books.
 """
@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from core.ledger.accounts import SECRET_HASH, Account, KeyRecord, ReleaseRecord
+from core.ledger.accounts import SECRET_HASH, Account, KeyRecord, ReleaseRecord, Trail
 from core.ledger.entry import LedgerEntry
-from core.ledger.kinds import KEY_KINDS, Kind
+from core.ledger.kinds import KEY_KINDS, LAST_STEP, STEPS, Kind, step_of
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _NO_OPEN_ORDER = "The release is not an order of this dataset that is still open."
@@ -27,6 +27,7 @@ class Books:
     accounts: dict[str, Account] = field(default_factory=dict)
     releases: dict[str, ReleaseRecord] = field(default_factory=dict)
     keys: dict[str, KeyRecord] = field(default_factory=dict)
+    key_trail: Trail = field(default_factory=Trail)
     draws_recorded: bool = False
 
     def post(self, entry: LedgerEntry) -> str | None:
@@ -34,6 +35,8 @@ class Books:
         reason = self.objection(entry)
         if reason is None:
             _POSTINGS[entry.kind].effect(self, entry)
+            trail = self.key_trail if entry.dataset is None else self.accounts[entry.dataset].trail
+            trail.add(entry.seq, entry.actor)
         return reason
 
     def objection(self, entry: LedgerEntry) -> str | None:
@@ -59,7 +62,7 @@ class Books:
         if account is None:
             return None if entry.kind is Kind.GRANT else "The dataset has no grant before this entry."
         # An order may still be voided once its dataset is closed, and what was drawn before may be published.
-        drawn_before = entry.kind is Kind.PUBLISH and self._last_kind(entry) is Kind.DRAW
+        drawn_before = entry.kind in (Kind.PUBLISH, Kind.STEP) and self._last_kind(entry) is Kind.DRAW
         if account.closed and entry.kind is not Kind.VOID and not drawn_before:
             return "The dataset was closed before."
         return None
@@ -114,18 +117,52 @@ def _charge(books: Books, entry: LedgerEntry) -> None:
     charge_hash = bytes.fromhex(entry.hash)
     books.releases[release] = ReleaseRecord(account, nano, entry.seq, charge_hash, Kind.CHARGE)
     account.releases.append(release)
+    account.open_orders += 1
     account.spent += nano
 
 
 def _draw_rule(books: Books, entry: LedgerEntry) -> str | None:
-    return None if books.open_order(entry) else _NO_OPEN_ORDER
+    record = books.releases.get(entry.release or "")
+    if record is None or record.account.name != entry.dataset or record.last not in (Kind.CHARGE, Kind.STEP):
+        return _NO_OPEN_ORDER
+    step = step_of(entry.detail)
+    if step is None or step <= record.step:
+        return "The draw is of a step that was drawn before, or of none."
+    return None
 
 
 def _draw(books: Books, entry: LedgerEntry) -> None:
     record = books.releases[str(entry.release)]
+    if not record.step:
+        record.account.open_orders -= 1
+        record.account.spent_on_drawn += record.nano
     record.last = Kind.DRAW
-    record.account.spent_on_drawn += record.nano
+    record.step = step_of(entry.detail) or LAST_STEP
     books.draws_recorded = True
+
+
+def _step_rule(books: Books, entry: LedgerEntry) -> str | None:
+    record = books.releases.get(entry.release or "")
+    if record is None or record.account.name != entry.dataset or record.last is not Kind.DRAW:
+        return _NO_OPEN_ORDER
+    step = step_of(entry.detail)
+    if step != record.step or step == LAST_STEP:
+        return "The step is not the one that was drawn."
+    size, is_size = entry.detail.get("size"), step == STEPS["size"]
+    if is_size and (not isinstance(size, int) or isinstance(size, bool)):
+        return "The step holds no noisy size."
+    if not is_size and not _DIGEST.fullmatch(str(entry.detail.get("digest"))):
+        return "The step names no digest of noisy counts."
+    return None
+
+
+def _step(books: Books, entry: LedgerEntry) -> None:
+    record = books.releases[str(entry.release)]
+    record.last = Kind.STEP
+    if record.step == STEPS["size"]:
+        record.size = entry.detail["size"]
+    else:
+        record.layers += (bytes.fromhex(entry.detail["digest"]),)
 
 
 def _publish_rule(books: Books, entry: LedgerEntry) -> str | None:
@@ -134,6 +171,8 @@ def _publish_rule(books: Books, entry: LedgerEntry) -> str | None:
         return _NO_OPEN_ORDER
     if record.last is Kind.CHARGE and books.draws_recorded:  # version 0.1 recorded no draws
         return "The release is published without a draw before."
+    if record.last is Kind.DRAW and record.step != LAST_STEP:
+        return "The release is published before its last step is drawn."
     if not _DIGEST.fullmatch(str(entry.detail.get("digest"))):
         return "The publish names no digest of a synopsis."
     return None
@@ -142,6 +181,7 @@ def _publish_rule(books: Books, entry: LedgerEntry) -> str | None:
 def _publish(books: Books, entry: LedgerEntry) -> None:
     record = books.releases[str(entry.release)]
     if record.last is Kind.CHARGE:  # of version 0.1: no draw before it
+        record.account.open_orders -= 1
         record.account.spent_on_drawn += record.nano
     record.last = Kind.PUBLISH
     record.digest = bytes.fromhex(entry.detail["digest"])
@@ -160,6 +200,7 @@ def _void_rule(books: Books, entry: LedgerEntry) -> str | None:
 def _void(books: Books, entry: LedgerEntry) -> None:
     record = books.releases[str(entry.release)]
     record.last = Kind.VOID
+    record.account.open_orders -= 1
     record.account.spent -= record.nano
 
 
@@ -190,6 +231,7 @@ _POSTINGS: Mapping[Kind, Posting] = {
     Kind.GRANT: Posting(_no_rule, _grant),
     Kind.CHARGE: Posting(_charge_rule, _charge),
     Kind.DRAW: Posting(_draw_rule, _draw),
+    Kind.STEP: Posting(_step_rule, _step),
     Kind.PUBLISH: Posting(_publish_rule, _publish),
     Kind.VOID: Posting(_void_rule, _void),
     Kind.CLOSE: Posting(_no_rule, _close),

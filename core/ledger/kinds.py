@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class State(StrEnum):
     """The state of a release. It follows from the release's last ledger entry."""
 
     ORDERED = "ordered"
+    COUNTING = "counting"  # noisy numbers of some steps are drawn and stored; the counts of the next step are awaited
     BURNT = "burnt"  # noise was drawn and nothing is published (yet): the charge is spent for good
     PUBLISHED = "published"
     VOID = "void"
@@ -26,6 +28,7 @@ class Kind(StrEnum):
     GRANT = "grant"
     CHARGE = "charge"
     DRAW = "draw"
+    STEP = "step"
     PUBLISH = "publish"
     VOID = "void"
     CLOSE = "close"
@@ -74,6 +77,12 @@ _DESCRIPTIONS: Mapping[Kind, KindDescription] = {
         remark="the charge is spent for good",
         state=State.BURNT,
     ),
+    Kind.STEP: KindDescription(
+        phrase="one step drawn",
+        meaning="The noisy numbers of one step of a release whose rows are counted elsewhere: the bought size, or the "
+        "digest of a layer's noisy counts. The next step builds on them.",
+        state=State.COUNTING,
+    ),
     Kind.PUBLISH: KindDescription(
         phrase="synopsis published",
         meaning="The digest of the synopsis that a charge bought.",
@@ -100,5 +109,16 @@ _DESCRIPTIONS: Mapping[Kind, KindDescription] = {
         about_keys=True,
     ),
 }
+
+# The steps of a release whose rows are counted elsewhere (`core.counting`), by their place in its course. Each is drawn
+# once at most. An upload of rows draws all that is left at once, as LAST_STEP, and its `draw` names no step.
+LAST_STEP = 4
+STEPS: Mapping[str, int] = {"size": 1, "base": 2, "coarse": 3, "leaves": LAST_STEP, "cells": LAST_STEP}
+
+
+def step_of(detail: Mapping[str, Any]) -> int | None:
+    """The place of the step that a `draw` or a `step` is of; None where its detail names a step that there is not."""
+    return STEPS.get(str(detail["step"])) if "step" in detail else LAST_STEP
+
 
 KEY_KINDS = frozenset(kind for kind in Kind if kind.description.about_keys)

@@ -22,6 +22,7 @@ from rugnik.wire.common import (
     ValueInterval,
 )
 from rugnik.wire.count import Count, CountNoise
+from rugnik.wire.counting import Awaited, SizeBody
 from rugnik.wire.counts import Counts, CountsBody, ManyEnds, ManyNoises
 from rugnik.wire.datasets import (
     Attribute,
@@ -31,6 +32,7 @@ from rugnik.wire.datasets import (
     DatasetBody,
     DatasetList,
     GrantBody,
+    ReleaseList,
     ReleaseSummary,
     SynopsisReference,
     Unit,
@@ -71,6 +73,7 @@ __all__ = [
     "AttributeBody",
     "AttributeCost",
     "AttributeMoments",
+    "Awaited",
     "Axis",
     "Body",
     "Bounds",
@@ -127,6 +130,7 @@ __all__ = [
     "Reach",
     "Recommendation",
     "Release",
+    "ReleaseList",
     "ReleasePlan",
     "ReleaseSummary",
     "Reply",
@@ -135,6 +139,7 @@ __all__ = [
     "ScanLine",
     "Shift",
     "Sides",
+    "SizeBody",
     "Synopsis",
     "SynopsisReference",
     "TargetBody",

@@ -11,8 +11,11 @@ from rugnik.wire.limits import MAX_DIMENSIONS, MAX_ROWS, DatasetName, Doc, Epsil
 
 State = Annotated[
     str,
-    one_of("ordered", "burnt", "published", "void"),
-    Doc("Where a release stands. Burnt: noise was drawn and nothing is published, so that its epsilon is spent."),
+    one_of("ordered", "counting", "burnt", "published", "void"),
+    Doc(
+        "Where a release stands. Counting: rows are counted elsewhere, noise was drawn for some steps, and the next is "
+        "awaited. Burnt: noise was drawn and nothing is published, so that its epsilon is spent."
+    ),
 ]
 
 
@@ -128,8 +131,16 @@ class ReleaseSummary(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseList(Reply):
+    """Releases of a dataset, newest last; `next` is the number to give as `after` for more."""
+
+    releases: tuple[ReleaseSummary, ...]
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset(Reply):
-    """A population: its public schema, its budget, its releases (to an analyst, published ones only)."""
+    """A population: its public schema, its budget, its newest releases (to an analyst, published ones only)."""
 
     name: str
     description: str
@@ -137,12 +148,26 @@ class Dataset(Reply):
     attributes: tuple[Attribute, ...]
     unit: Unit
     budget: Budget
-    releases: tuple[ReleaseSummary, ...]
+    releases: Annotated[
+        tuple[ReleaseSummary, ...],
+        Doc("The newest 100, newest last. `GET /v1/datasets/{name}/releases` has them all, in pages."),
+    ]
+    earlier_releases: Annotated[int, Doc("How many releases come before these; left out if none.")] = 0
+    newest_published: Annotated[
+        ReleaseSummary | None,
+        Doc("The release that was published last, where it is none of these; left out otherwise."),
+    ] = None
 
     @property
     def newest(self) -> ReleaseSummary | None:
         """The newest published release."""
-        return next((release for release in reversed(self.releases) if release.state == "published"), None)
+        listed = (release for release in reversed(self.releases) if release.state == "published")
+        return next(listed, self.newest_published)
+
+    @property
+    def release_count(self) -> int:
+        """How many releases it has; to an analyst, how many published ones."""
+        return self.earlier_releases + len(self.releases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from app.access.permissions import Role
+from app.ingest.counts_stream import MEDIA_TYPE
 from tests.support.service.failures import FAILURES
 from tests.support.service.questions import BY_ROUTE
 from tests.support.service.routes import operation_of, operations
@@ -35,6 +36,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
+schemathesis.serializer.alias(MEDIA_TYPE, "application/octet-stream")  # any bytes
 # Of no route, so of no route's document: the address or the method is wrong.
 NO_ROUTE = {"unknown address", "unknown question", "wrong method"}
 
@@ -147,6 +149,7 @@ BY_ADDRESS = [
     "GET /readyz",
     "GET /v1/datasets",
     "GET /v1/datasets/{name}",
+    "GET /v1/datasets/{name}/releases",
     "GET /v1/keys",
     "GET /v1/ledger/head",
     "GET /v1/ledger/verify",
@@ -155,6 +158,8 @@ BY_ADDRESS = [
     "DELETE /v1/releases/{release_id}",
     "POST /v1/datasets/{name}/close",
     "POST /v1/ledger/verifications",
+    "GET /v1/releases/{release_id}/counts",
+    "PUT /v1/releases/{release_id}/counts",
     "PUT /v1/releases/{release_id}/records",  # any bytes are a body
 ]
 WITH_FIELDS = [
@@ -166,6 +171,7 @@ WITH_FIELDS = [
     "POST /v1/datasets/{name}/plans",
     "POST /v1/datasets/{name}/releases",
     "POST /v1/keys",
+    "POST /v1/releases/{release_id}/size",
 ]
 FITTING, BREAKING = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 RUNS = [(label, FITTING) for label in BY_ADDRESS + WITH_FIELDS] + [(label, BREAKING) for label in WITH_FIELDS]

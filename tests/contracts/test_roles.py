@@ -15,6 +15,7 @@ from app.access.permissions import Role
 from app.access.principal import Principal
 from tests.support.browser.visitors import Visitor, visitor
 from tests.support.service.api import ATTRIBUTES, CSV, ROWS
+from tests.support.service.counting import COUNTS, counts_body
 from tests.support.service.questions import BY_ROUTE, Example
 from tests.support.service.routes import Route, api_routes, operations, routes
 from tests.support.service.world import World, opened_world
@@ -58,6 +59,16 @@ def new_key(world: World) -> str:
     return issue_key(world.api.service, name="short", role=ANALYST, datasets=None)[0].principal.id
 
 
+def fresh_counts(world: World) -> tuple[str, dict[str, Any]]:
+    release = world.fresh_order()
+    return f"/v1/releases/{release}/counts", {"content": counts_body(world.api, release), "headers": COUNTS}
+
+
+def fresh_size(world: World) -> tuple[str, dict[str, Any]]:
+    release = world.api.order(world.fresh(), size={"estimate": "0.05"}).json()["id"]
+    return f"/v1/releases/{release}/size", {"json": {"rows": 500}}
+
+
 # DESIGN.md, "The HTTP contract". A route that is missing here fails the first test below.
 MATRIX: dict[Route, Rule] = {
     ("POST", "/v1/datasets"): Rule(only(CURATOR), 201, new_dataset),
@@ -70,6 +81,7 @@ MATRIX: dict[Route, Rule] = {
         only(CURATOR), 200, lambda world: (f"/v1/datasets/{world.fresh()}/close", {})
     ),
     ("POST", "/v1/datasets/{name}/plans"): Rule(only(CURATOR), 200, at("/v1/datasets/city/plans", json=ORDER)),
+    ("GET", "/v1/datasets/{name}/releases"): Rule(ALL, 200, at("/v1/datasets/city/releases")),
     ("POST", "/v1/datasets/{name}/releases"): Rule(only(CURATOR), 201, at("/v1/datasets/city/releases", json=ORDER)),
     ("GET", "/v1/releases/{release_id}"): Rule(ALL, 200, at("/v1/releases/{published}")),
     ("DELETE", "/v1/releases/{release_id}"): Rule(
@@ -80,6 +92,9 @@ MATRIX: dict[Route, Rule] = {
         200,
         lambda world: (f"/v1/releases/{world.fresh_order()}/records", {"content": ROWS, "headers": CSV}),
     ),
+    ("GET", "/v1/releases/{release_id}/counts"): Rule(only(CURATOR), 200, at("/v1/releases/{ordered}/counts")),
+    ("PUT", "/v1/releases/{release_id}/counts"): Rule(only(CURATOR), 200, fresh_counts),
+    ("POST", "/v1/releases/{release_id}/size"): Rule(only(CURATOR), 200, fresh_size),
     **{route: asking(example) for route, example in BY_ROUTE.items()},
     ("GET", "/v1/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/v1/ledger")),
     ("GET", "/v1/ledger/head"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/head")),

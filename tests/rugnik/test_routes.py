@@ -11,7 +11,14 @@ import pandas as pd
 import pytest
 
 from app.access.permissions import Role
+from app.engines.counting import open_engine
+from app.engines.sending import send_all
+from app.ingest.limits import Limits
 from app.settings.settings import Settings
+from core.domain.domain import Domain
+from core.domain.number import Number
+from core.records import OutOfRange
+from core.unit import RECORD
 from rugnik import Client, errors
 from rugnik.wire import Verification
 from tests.support.service.api import ROWS
@@ -48,11 +55,27 @@ def curate(client: Client, admin: Client) -> str:
     assert (published.state, published.ingest.rows_read) == ("published", 500)
     assert "ingest" not in client.release(ordered.id).raw
     assert client.release(ordered.id).synopsis == published.synopsis
+    assert [(each.id, each.state) for each in client.releases("city")] == [(void.id, "void"), (ordered.id, "published")]
     (listed,) = client.datasets()
     assert listed == client.dataset("city")
     assert listed.newest is not None
     assert listed.newest.id == ordered.id
     return ordered.id
+
+
+def count_elsewhere(client: Client, folder: Path) -> None:
+    """Stage 1 with counts in place of rows."""
+    (folder / "rows.csv").write_bytes(ROWS)
+    order = client.order("city", epsilon="0.1", clusters=4)
+    assert client.awaited(order.id).step == "size"
+    assert client.buy_size(order.id, 500).state == "counting"
+    domain = Domain(tuple(Number(name, *bounds) for name, bounds in BOUNDS.items()))
+    with open_engine(
+        [str(folder / "rows.csv")], domain=domain, unit=RECORD, out_of_range=OutOfRange.CLIP, limits=Limits()
+    ) as engine:
+        assert send_all(client, order.id, engine).state == "published"
+    with pytest.raises(errors.ReleaseEnded):
+        client.awaited(order.id)
 
 
 def ask(client: Client, release: str, folder: Path) -> None:
@@ -162,6 +185,7 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
         live.client(Role.ADMIN) as admin,
     ):
         release = curate(curator, admin)
+        count_elsewhere(curator, tmp_path)
         ask(analyst, release, tmp_path)
         ask_by_type(analyst, release)
         audit(auditor)

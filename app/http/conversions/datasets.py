@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.ledger.standing import Standing
+from app.ledger.standing import Standing, Stretch
 from app.releases.datasets import Dataset
 from core.domain.attribute import Attribute
 from core.domain.domain import Domain
@@ -42,7 +42,7 @@ def _attribute(position: int, body: wire.AttributeBody) -> Attribute:
 
 
 def dataset_reply(dataset: Dataset) -> wire.Dataset:
-    """Schema, budget and releases of a dataset."""
+    """Schema, budget and newest releases of a dataset."""
     budget = dataset.budget
     return wire.Dataset(
         name=dataset.name,
@@ -52,7 +52,15 @@ def dataset_reply(dataset: Dataset) -> wire.Dataset:
         unit=wire.Unit(**dataset.unit.to_json()),
         budget=wire.Budget(granted=str(budget.granted), spent=str(budget.spent), remaining=str(budget.remaining)),
         releases=tuple(_summary(key, standing) for key, standing in dataset.releases.items()),
+        earlier_releases=dataset.earlier,
+        newest_published=None if dataset.last_published is None else _summary(*dataset.last_published),
     )
+
+
+def releases_reply(listed: Stretch) -> wire.ReleaseList:
+    """Some releases of a dataset, and where to read on."""
+    shown = tuple(_summary(key, standing) for key, standing in listed.standings.items())
+    return wire.ReleaseList(releases=shown, next=listed.before + len(shown) if listed.after else None)
 
 
 def _summary(release_id: str, standing: Standing) -> wire.ReleaseSummary:

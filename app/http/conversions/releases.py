@@ -7,6 +7,7 @@ from typing import Any
 from app.http.conversions.datasets import synopsis_reference
 from app.http.conversions.orders import noise_reply, rule_note
 from app.questions.encoding import cells_reply, grid_reply
+from app.releases.counting import Awaited
 from app.releases.reading import Release
 from app.releases.uploading import Published
 from core.plan import make_plan
@@ -31,6 +32,22 @@ def published_reply(published: Published) -> wire.Published:
     return wire.Published(**_fields(published.release, published.synopsis), ingest=counted)
 
 
+def awaited_reply(awaited: Awaited) -> wire.Awaited:
+    """What a release waits for, and the noisy numbers from which its cells follow."""
+    release, drawn = awaited.release, awaited.drawn
+    return wire.Awaited(
+        release=release.id,
+        dataset=release.dataset,
+        step=awaited.target.step.value,
+        order=release.order.to_json(),
+        attributes=tuple(release.domain.to_ledger()),
+        max_cells=release.max_cells,
+        size=drawn.size,
+        base=None if drawn.base is None else tuple(drawn.base.tolist()),
+        coarse=None if drawn.coarse is None else tuple(drawn.coarse.tolist()),
+    )
+
+
 def _fields(release: Release, synopsis: Synopsis | None) -> dict[str, Any]:
     standing = release.standing
     return {
@@ -48,8 +65,8 @@ def _plan(release: Release, synopsis: Synopsis | None) -> wire.ReleasePlan:
     grid, size, threshold = None, None, None
     if synopsis is not None:
         grid, size, threshold = cells_reply(synopsis.cells), synopsis.size, synopsis.threshold
-    elif release.order.is_declared:
-        plan = make_plan(order, max_cells=release.max_cells)
+    elif release.order.is_declared or release.standing.size is not None:
+        plan = make_plan(order, max_cells=release.max_cells, noisy_size=release.standing.size)
         grid, size, threshold = grid_reply(plan.grid, layered=plan.is_layered), plan.size, plan.threshold
     return wire.ReleasePlan(
         order=release.order.to_json(),

@@ -43,7 +43,7 @@ def list_datasets(
     after: Annotated[str, Query(max_length=64, pattern=NO_CONTROL, description="Datasets after this name.")] = "",
     limit: Limit = 100,
 ) -> DatasetList:
-    """List the datasets that this key may see, by name, with budgets; to an analyst, published releases only."""
+    """List the datasets that this key may see, by name, each as `GET /v1/datasets/{name}` shows it."""
     listed = datasets.list_all(service, caller, after=after, limit=limit + 1)
     shown, following = page(listed, [dataset.name for dataset in listed], limit)
     return DatasetList(datasets=tuple(dataset_reply(dataset) for dataset in shown), next=following)
@@ -51,7 +51,7 @@ def list_datasets(
 
 @router.get("/{name}", responses=declared(404))
 def get_dataset(service: CurrentService, caller: Anyone, name: Name) -> Dataset:
-    """Look at one dataset: schema, budget, releases."""
+    """Look at one dataset: schema, budget, and its newest releases; to an analyst, published ones only."""
     return dataset_reply(datasets.get(service, caller, name))
 
 

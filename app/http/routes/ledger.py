@@ -53,7 +53,8 @@ def read(
     """Read entries, newest last, of the datasets that this key may see."""
     names = caller.datasets
     if dataset is not None:
-        names = frozenset({datasets.get(service, caller, dataset).name})
+        datasets.get_schema(service, caller, dataset)  # NotFound where this caller may not see it
+        names = frozenset({dataset})
     listed = entries.entries_after(
         service, after, datasets=names, about_keys=caller.sees_whole_ledger, kind=kind, limit=limit + 1
     )

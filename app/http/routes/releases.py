@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Request
+from anyio import to_thread
+from fastapi import APIRouter, Header, Path, Query, Request
 
 from app.http.callers import Anyone, Curator, CurrentService
+from app.http.conversions.datasets import releases_reply
 from app.http.conversions.orders import ordered, plan_reply, planned, purpose_of
-from app.http.conversions.releases import published_reply, release_reply
+from app.http.conversions.releases import awaited_reply, published_reply, release_reply
+from app.http.paging import Limit
 from app.http.problems import declared
 from app.http.routes.datasets import Name
-from app.http.uploads import receive_upload, upload_media
+from app.http.uploads import receive_counts, receive_upload, upload_media
 from app.http.wire_route import WireRoute
-from app.releases import datasets, ordering, planning, reading
-from rugnik.wire import OrderBody, Plan, PlanBody, Published, Release
+from app.ingest.counts_stream import MEDIA_TYPE as COUNTS
+from app.releases import counting, datasets, ordering, planning, reading
+from rugnik.wire import Awaited, OrderBody, Plan, PlanBody, Published, Release, ReleaseList, SizeBody
 from rugnik.wire.limits import NO_CONTROL
 
 router = APIRouter(prefix="/v1", tags=["releases"], route_class=WireRoute)
@@ -51,6 +55,18 @@ def order(
     return release_reply(*reading.get(service, caller, release.id))
 
 
+@router.get("/datasets/{name}/releases", responses=declared(404))
+def list_releases(
+    service: CurrentService,
+    caller: Anyone,
+    name: Name,
+    after: Annotated[int, Query(ge=0, le=2**62, description="Leave out so many releases: the `next` of a page.")] = 0,
+    limit: Limit = 100,
+) -> ReleaseList:
+    """List the releases of a dataset, newest last; to an analyst the published ones, in the order of publication."""
+    return releases_reply(datasets.list_releases(service, caller, name, after=after, limit=limit))
+
+
 @router.get("/releases/{release_id}", responses=declared(404))
 def get_release(service: CurrentService, caller: Anyone, release_id: ReleaseId) -> Release:
     """Look at a release; an analyst sees it once it is published."""
@@ -71,3 +87,28 @@ def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> Rel
 async def upload(request: Request, service: CurrentService, caller: Curator, release_id: ReleaseId) -> Published:
     """Upload the rows: they become a noisy histogram and are gone. A try that fails before noise is drawn is free."""
     return published_reply(await receive_upload(request, service, caller, release_id))
+
+
+@router.get("/releases/{release_id}/counts", responses=declared(404, 409))
+def get_awaited(service: CurrentService, caller: Curator, release_id: ReleaseId) -> Awaited:
+    """See what to count next, where rows are counted by the curator's own process and only counts are sent."""
+    return awaited_reply(counting.awaited(service, caller, release_id))
+
+
+@router.post("/releases/{release_id}/size", responses=declared(404, 409))
+def buy_size(service: CurrentService, caller: Curator, release_id: ReleaseId, body: SizeBody) -> Release:
+    """Draw the noisy size of an order that buys one. It is drawn once: asked again, the reply tells it again."""
+    return release_reply(counting.buy_size(service, caller, release_id, body.rows), None)
+
+
+@router.put(
+    "/releases/{release_id}/counts",
+    responses=declared(400, 404, 409, 413, 415),
+    openapi_extra={
+        "requestBody": {"required": True, "content": {COUNTS: {"schema": {"type": "string", "format": "binary"}}}}
+    },
+)
+async def send_counts(request: Request, service: CurrentService, caller: Curator, release_id: ReleaseId) -> Release:
+    """Send exact counts of one step; they are noised and gone. The last step publishes the release."""
+    await receive_counts(request, service, caller, release_id)
+    return release_reply(*await to_thread.run_sync(reading.get, service, caller, release_id))

@@ -47,7 +47,9 @@ class NumberConverter(Converter):
         """Doubles. The cast is unsafe: a safe one refuses the whole column for a single integer beyond 2^53."""
         if pa.types.is_boolean(column.type):
             return np.full(len(column), np.nan)
-        values: Column = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if column.type != pa.float64():
+            column = pc.cast(column, pa.float64(), safe=False)
+        values: Column = column.to_numpy(zero_copy_only=False)  # a view where no value is null
         return values
 
     def from_binary(self, column: pa.Array) -> Column:

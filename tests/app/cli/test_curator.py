@@ -188,6 +188,7 @@ def test_datasets_are_managed(run: Run, live: Live) -> None:
         CURATOR, "datasets", "new", live.city, "-a", "age:0..100", "--budget", 1, "--description", "[bold]people[/bold]"
     )
     assert live.city in run(AUDITOR, "datasets", "list").stdout
+    assert json.loads(run(CURATOR, "datasets", "releases", live.city, "--json").stdout) == []
     assert "[bold]people" in run(ANALYST, "datasets", "show", live.city).stdout
     assert "1.5 in all" in run(ADMIN, "datasets", "grant", live.city, "0.5", "--reason", "more").stdout
     run(CURATOR, "datasets", "close", live.city, given="n\n", code=1)

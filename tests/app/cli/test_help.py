@@ -44,7 +44,8 @@ def test_the_commands_are_those_that_are_promised() -> None:
     """What README, DESIGN and scripts rely on; and for every question that is a GET, a command of the same name."""
     promised = """
         serve,migrate,demo,doctor,init,plan,check,release,void,keys new,keys list,keys revoke,datasets list,
-        datasets show,datasets new,datasets close,datasets grant,ledger list,ledger verify,ledger export
+        datasets show,datasets releases,datasets new,datasets close,datasets grant,ledger list,ledger verify,
+        ledger export
         """
     queries = {f"query {example.answer.path.rpartition('/')[2]}" for example in GETS}
     assert {" ".join(path) for path in COMMANDS} == {name.strip() for name in promised.split(",")} | queries

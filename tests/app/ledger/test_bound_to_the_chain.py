@@ -36,6 +36,7 @@ from core.unit import Unit
 from tests.support.browser.visitors import visitor
 from tests.support.databases.books import without_triggers
 from tests.support.service.api import ROWS, Api, frozen_clock
+from tests.support.service.counting import COUNTS, counts_body
 
 
 def tampered(api: Api, statement: str, **values: Any) -> int:
@@ -337,7 +338,11 @@ class Used:
             self.limited = issue_key(api.service, name="l", role=Role.ANALYST, datasets=frozenset({"other"}))[1]
             visitor(api, Role.ANALYST)
             api.auditor("POST", "/v1/ledger/verifications")
-            api.register("last")
+            api.register("last", budget="9")
+            counted = api.order("last", rule="adaptive", epsilon="9", clusters=1).json()["id"]
+            self.counted = counted
+            sent = {"content": counts_body(api, counted), "headers": COUNTS}
+            assert api.curator("PUT", f"/v1/releases/{counted}/counts", **sent).json()["state"] == "counting"
             tampered(api, "INSERT INTO datasets (name, description) VALUES ('old', 'of version 0.1')")
 
     @staticmethod
@@ -366,6 +371,7 @@ class Used:
         done["the same order"] = api.order(epsilon="0.1", headers={"Idempotency-Key": "once"})
         done["too much"] = api.order(epsilon="0.81")
         done["dataset"] = curator("GET", "/v1/datasets/city")
+        done["counts"] = curator("GET", f"/v1/releases/{self.counted}/counts")
         done["upload"] = api.upload(self.open, ROWS)
         done["left"] = curator("GET", "/v1/datasets/city")
         told = {name: (reply.status_code, reply.json()) for name, reply in done.items()}
@@ -384,7 +390,7 @@ def untouched(used: Used, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     """What the service does where nobody meddled."""
     with used.opened(used.copy(tmp_path_factory.mktemp("untouched"))) as api:
         done = used.deeds(api)
-    assert [status for status, _ in done.values()] == [200] * 4 + [401, 404, 200, 200, 201, 409, 200, 200, 200]
+    assert [status for status, _ in done.values()] == [200] * 4 + [401, 404, 200, 200, 201, 409, 200, 200, 200, 200]
     return done
 
 

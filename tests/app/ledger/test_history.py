@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
+from app.access.keys import issue_key
 from app.access.permissions import Role
 from app.access.principal import Principal
 from app.ledger import audits, history
@@ -144,17 +145,29 @@ def test_a_summary_agrees_with_the_dataset(service: Service) -> None:
             for state, told in ((State.PUBLISHED, summary.drawn), (State.ORDERED, summary.ordered)):
                 charged = [s.epsilon.nano for s in whole.releases.values() if s.state is state]
                 assert told.nano == sum(charged)
-            newest = book.newest_standings(summary.name, Kind.CHARGE, limit=2)
-            assert list(newest.items()) == list(whole.releases.items())[-2:]
-            published = book.newest_standings(summary.name, Kind.PUBLISH, limit=100)
-            assert published == {k: s for k, s in whole.releases.items() if s.state is State.PUBLISHED}
+            newest = book.releases(summary.name, Kind.CHARGE, slice(-2, None))
+            assert list(newest.standings.items()) == list(whole.releases.items())[-2:]
+            assert (newest.before, newest.after) == (len(whole.releases) - 2, 0)
+            published = book.releases(summary.name, Kind.PUBLISH, slice(-100, None))
+            assert published.standings == {k: s for k, s in whole.releases.items() if s.state is State.PUBLISHED}
     assert [summary.name for summary in summaries] == ["a", "b"]
+
+
+def test_the_actors_of_the_filter_are_those_of_the_entries(service: Service) -> None:
+    """Of all datasets, of some, and with or without the entries about keys, as a plain walk would."""
+    issue_key(service, name="new", role=Role.ANALYST, datasets=None, actor="somebody [k9]")
+    every = entries(service)
+    for names in (None, frozenset({"a"}), frozenset({"a", "b"}), frozenset[str]()):
+        for about_keys in (True, False):
+            told = history.actors(service, names, about_keys=about_keys)
+            seen = {e.actor for e in every if e.dataset is not None and (names is None or e.dataset in names)}
+            assert told == sorted(seen | ({"somebody [k9]"} if about_keys else set()))
 
 
 def test_the_last_entry_of_each_dataset_is_told(service: Service) -> None:
     """One each, the newest; a dataset that is not there has none."""
-    with service.database.read_only() as tx:
-        last = history.last_entries(tx, ["a", "b", "never"])
+    with read_book(service) as book:
+        last = history.last_entries(book, ["a", "b", "never"])
     every = entries(service)
     assert last == {name: next(e for e in every if e.dataset == name) for name in ("a", "b")}
 

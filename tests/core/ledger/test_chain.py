@@ -9,8 +9,8 @@ import pytest
 
 from core.budget import NOTHING, Epsilon
 from core.ledger.accounts import SECRET_HASH
-from core.ledger.chain import verify, walk
-from core.ledger.entry import EMPTY, GENESIS, Head, LedgerEntry
+from core.ledger.chain import Walk, verify, walk
+from core.ledger.entry import EMPTY, GENESIS, Head, LedgerEntry, Stored
 from core.ledger.kinds import Kind
 
 ONE = Epsilon.parse("1")
@@ -46,6 +46,25 @@ def test_a_whole_life_verifies() -> None:
     assert (verification.valid, verification.entries) == (True, 9)
     assert verification.head == Head(seq=9, hash=entries[-1].hash)
     assert verify([]).head == EMPTY
+
+
+def test_the_books_count_open_orders_entries_and_actors() -> None:
+    """After each entry, also after a publish of version 0.1, which has no draw before it."""
+    second, third, fourth = ({"release": name} for name in "stu")
+    quarter = {"epsilon": Epsilon.parse("0.25")}
+    steps = [ISSUE | {"actor": "k"}, GRANT, CHARGE | quarter, PUBLISH, CHARGE | second | quarter]
+    steps += [CHARGE | third | quarter | {"actor": "b"}, DRAW | second, PUBLISH | second, VOID | third | quarter]
+    steps += [CHARGE | fourth | quarter, CLOSE]
+    walked = Walk()
+    counts = []
+    for entry in chained(*steps):
+        assert walked.step(Stored(entry, entry.entry_hash())) is None
+        account = walked.books.accounts.get("d")
+        counts.append(account.open_orders if account is not None else 0)
+    assert counts == [0, 0, 1, 0, 1, 2, 1, 1, 0, 1, 1]
+    trail, about_keys = walked.books.accounts["d"].trail, walked.books.key_trail
+    assert (trail.entries, trail.newest, trail.actors) == (10, 11, {"a", "b"})
+    assert (about_keys.entries, about_keys.newest, about_keys.actors) == (1, 1, {"k"})
 
 
 def test_what_was_drawn_before_a_close_may_be_published_after_it() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from sqlalchemy import Connection, insert, text
 
@@ -27,6 +29,7 @@ from core.records import OutOfRange
 CURATOR = Principal(id="k1", name="curator", role=Role.CURATOR, datasets=None)
 ADMIN = Principal(id="k0", name="admin", role=Role.ADMIN, datasets=None)
 DOMAIN = Domain((Number("age", 0, 100), Number("income", 0, 1000)))
+_AT_ONCE = 1000  # orders in one transaction
 ROWS = b"age,income\n" + b"30,400\n" * 20
 
 
@@ -95,6 +98,29 @@ def vast_ledger(service: Service, *, entries: int) -> None:
             last = Head(entry.seq, entry.hash)
         _insert(book.tx, made)
         book.head = last
+
+
+def many_releases(service: Service, dataset: str, *, releases: int) -> None:
+    """A dataset with so many published releases: one through the use cases, the rest with the same entries in bulk.
+
+    All have the noise of the first one. The ledger and every synopsis verify.
+    """
+    datasets.register(service, CURATOR, name=dataset, description="", domain=DOMAIN, budget=Epsilon.parse("20"))
+    order = an_order("0.00001")
+    first = ordering.order(service, CURATOR, dataset, order, idempotency_key=None)
+    upload = uploading.upload(service, CURATOR, first.id, iter([ROWS]), media_type=MediaType.CSV, gzip=False)
+    terms = {"order": order.to_json(), "max_cells": service.settings.max_cells}
+    for start in range(1, releases, _AT_ONCE):
+        stored = []
+        with open_book(service) as book:
+            for number in range(start, min(start + _AT_ONCE, releases)):
+                synopsis = replace(upload.synopsis, release=f"r{number:016x}")
+                about = {"dataset": dataset, "release": synopsis.release, "actor": CURATOR.actor}
+                book.append(Kind.CHARGE, **about, epsilon=order.epsilon, detail=terms)
+                book.append(Kind.DRAW, **about, detail={})
+                book.append(Kind.PUBLISH, **about, detail={"digest": synopsis.digest})
+                stored.append({"release": synopsis.release, "body": zlib.compress(synopsis.to_bytes(), level=6)})
+            book.tx.execute(insert(tables.synopses), stored)
 
 
 def _insert(tx: Connection, made: list[LedgerEntry]) -> None:

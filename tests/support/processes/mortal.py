@@ -74,13 +74,13 @@ def around_append(kind: Kind, moment: str) -> None:
 
 def keep_draw() -> None:
     """Leave the drawn bytes where the test can read them: in the file that DRAWN_FILE names."""
-    real = uploading.publish
+    real = uploading.store
 
     def keeping(service: Any, drawn: Any) -> None:
-        Path(os.environ["DRAWN_FILE"]).write_bytes(drawn.body)
+        Path(os.environ["DRAWN_FILE"]).write_bytes(drawn.statements[0].compile().params["body"])
         real(service, drawn)
 
-    uploading.publish = keeping
+    uploading.store = keeping
 
 
 def arm(step: str) -> None:
@@ -91,7 +91,7 @@ def arm(step: str) -> None:
         case 0:
             before(uploading, "read_upload")
         case 1:
-            before(uploading, "_record_draw")
+            before(uploading, "record_draw")
         case 2:
             around_append(Kind.DRAW, "after")
         case 3:
@@ -103,13 +103,13 @@ def arm(step: str) -> None:
         case 6:
             around_append(Kind.PUBLISH, "after")
         case late:
-            real = uploading.publish
+            real = uploading.store
 
             def armed(*args: Any, **kwargs: Any) -> Any:
                 (before if late == 7 else after)(Witness, "_replace")
                 return real(*args, **kwargs)
 
-            uploading.publish = armed
+            uploading.store = armed
 
 
 if __name__ == "__main__":
