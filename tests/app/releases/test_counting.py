@@ -136,6 +136,18 @@ def test_a_bought_size_is_drawn_once(api: Api) -> None:
     assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
 
 
+def test_the_page_of_a_release_between_two_steps_says_what_is_awaited(sqlite_api: Api) -> None:
+    """It is neither published nor lost, and the page has the command that goes on with it."""
+    api = sqlite_api
+    api.register(budget="20")
+    release = api.order(size={"estimate": "0.05"}).json()["id"]
+    api.curator("POST", f"/v1/releases/{release}/size", json={"rows": 500})
+    shown = api.curator("GET", f"/releases/{release}").text
+    assert "the counts of the next step are awaited" in shown
+    assert f"rugnik release … --order {release}" in shown
+    assert "Published" not in shown
+
+
 def test_an_upload_that_began_before_the_size_was_bought_draws_nothing(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
