@@ -32,8 +32,9 @@ AttributeOption = Annotated[
         "--attribute",
         "-a",
         metavar="NAME:[KIND:]PART",
-        help="A column, its kind and its public bounds or values, such as age:0..100, hour:integer:0..23, "
-        "sex:category:f,m,x or day:date:2026-01-01..2026-12-31; repeat for more. With ',(missing)' at the end, missing "
+        # No example of a date: its kind between two colons would be drawn as an emoji.
+        help="A column, its kind (number, integer, category, date, datetime) and its public bounds or values, such as "
+        "age:0..100, hour:integer:0..23 or sex:category:f,m,x; repeat for more. With ',(missing)' at the end, missing "
         "values have a cell of their own; with ',(other)', so have other categories. Stated by you, never read off the "
         "file.",
         show_default=False,

@@ -40,6 +40,13 @@ def examples(command: Any) -> list[list[str]]:
     return [words[words.index("rugnik") + 1 :] for words in split if "rugnik" in words]
 
 
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_shows_what_is_to_be_typed(path: tuple[str, ...]) -> None:
+    """The library that draws help turns a word such as date between two colons into an emoji."""
+    shown = CliRunner().invoke(main, [*path, "--help"], env={"COLUMNS": "200"}).stdout
+    assert [sign for sign in shown if ord(sign) > 0x2BFF] == []
+
+
 def test_the_commands_are_those_that_are_promised() -> None:
     """What README, DESIGN and scripts rely on; and for every question that is a GET, a command of the same name."""
     promised = """
