@@ -79,28 +79,38 @@ class Border:
         ends = (each[items] for each in (self.begin, self.stop, self.first, self.last))
         return Border(self.cut, self.cells[items], self.item.part(items), *ends)
 
+    def along(self, x: int, cut: Cut) -> Border:
+        """The same along axis x alone, on the cut of the same cells along it."""
+        ends = (each[:, x : x + 1] for each in (self.begin, self.stop, self.first, self.last))
+        item = Item(*(each[:, x : x + 1] for each in (self.item.low, self.item.high, self.item.end)))
+        return Border(cut, self.cells, item, *ends)
+
     def faces(self, *, least_axes: int = 1) -> Iterator[Face]:
         """The parts that are touched and not whole, each once, by the axes along which they are not whole.
 
         Along each axis parts lie below `first`, from `first` to `last`, or from `last` on. So the border falls into
         3^d - 1 blocks; on most of it only a single axis is cut, and the others need not be looked at. Blocks that are
-        cut along fewer axes than `least_axes` are left out.
+        cut along the same axes are taken together; those cut along fewer than `least_axes` are left out.
         """
         d = self.begin.shape[1]
         sides = (self.begin, self.first), (self.first, self.last), (self.last, self.stop)
-        for kinds in product(range(3), repeat=d):
-            axes = tuple(x for x, kind in enumerate(kinds) if kind != _WHOLE)
-            if len(axes) >= least_axes:
-                starts, stops = (
-                    np.stack([sides[kind][end][:, x] for x, kind in enumerate(kinds)], axis=1) for end in (0, 1)
-                )
-                yield from self._face(axes, starts, np.maximum(stops - starts, 0))
+        lengths = [np.maximum(stop - start, 0) for start, stop in sides]
+        for cut in product((False, True), repeat=d):
+            axes = tuple(x for x in range(d) if cut[x])
+            if len(axes) < least_axes:
+                continue
+            blocks = []
+            for kinds in product(*((0, 2) if each else (_WHOLE,) for each in cut)):
+                touched = np.flatnonzero(np.logical_and.reduce([lengths[kind][:, x] for x, kind in enumerate(kinds)]))
+                columns = [(sides[kind][0][touched, x], lengths[kind][touched, x]) for x, kind in enumerate(kinds)]
+                blocks.append((touched, *(np.stack(column, axis=1) for column in zip(*columns, strict=True))))
+            touched, starts, counts = (np.concatenate(column) for column in zip(*blocks, strict=True))
+            if len(touched):
+                yield self._face(axes, touched, starts, counts)
 
-    def _face(self, axes: tuple[int, ...], starts: Wholes, lengths: Wholes) -> Iterator[Face]:
-        touched = np.flatnonzero(lengths.prod(axis=1))
-        if not len(touched):
-            return
-        starts, lengths, cells = starts[touched], lengths[touched], self.cells[touched]
+    def _face(self, axes: tuple[int, ...], touched: Wholes, starts: Wholes, lengths: Wholes) -> Face:
+        """The parts from `starts` on, `lengths` of them along each axis, of the items numbered `touched`."""
+        cells = self.cells[touched]
         entry, rest = cross(np.arange(len(touched)), np.zeros(len(touched), dtype=np.int64), lengths.prod(axis=1))
         parts, widths = self.cut.parts[cells], self.cut.widths[cells]
         places: list[Wholes] = []
@@ -124,7 +134,7 @@ class Border:
             width = starts_of_parts(places[x] + 1, w, n) - begin
             item = (each[owner, x] - begin for each in (self.item.low, self.item.high, self.item.end))
             taken.append(Span(*(np.clip(each, 0, width) for each in item)))
-        yield Face(axes, owner, numbers, taken)
+        return Face(axes, owner, numbers, taken)
 
 
 def cross(owners: Wholes, first: Wholes, count: Wholes) -> tuple[Wholes, Wholes]:

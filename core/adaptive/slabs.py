@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from core.adaptive.border import Border, Item, Span, cross
+from core.adaptive.border import Border, Span, cross
 from core.adaptive.fusion import Fusion
 from core.adaptive.parts import Cut
 from core.adaptive.tables import LeafTable, Taken, along_axis, taken_along
@@ -21,7 +21,7 @@ class SlabTable:
     """Coarse cells taken together along axis x, with the cumulative sums of their leaves along it."""
 
     def __init__(self, fusion: Fusion, leaves: LeafTable, x: int) -> None:
-        layers = fusion.layers
+        layers, self._x = fusion.layers, x
         self.cut = Cut.of(layers.coarse.widths[:, [x]], layers.coarse.parts[:, [x]])
         columns = self.cut.first[layers.coarse_base] + layers.coarse.places()[:, x]
         parts = layers.leaves.parts[:, x]
@@ -40,10 +40,9 @@ class SlabTable:
         entries = self._start[together[cells]] + places
         self._sums = _added(entries, sums, int(self._start[-1]))
 
-    def take(self, bases: Wholes, item: Item, x: int) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
+    def take(self, border: Border) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """For each side of the cut: item, u, and what is taken of the coarse cells that are together, three times."""
-        along = Item(*(each[:, [x]] for each in (item.low, item.high, item.end)))
-        for face in Border.of(self.cut, bases, along).faces():
+        for face in border.along(self._x, self.cut).faces():
             first = self.first_of[face.parts]
             entry, cells = cross(np.arange(len(first)), first, self.first_of[face.parts + 1] - first)
             span = Span(*(each[entry] for each in face.spans[0]))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from core.adaptive.border import Border, Item, Span, cross
+from core.adaptive.border import Border, Span, cross
 from core.adaptive.fusion import Fusion
 from core.adaptive.slabs import SlabTable
 from core.adaptive.tables import LeafTable, Taken, Way, along_axis, taken_along
@@ -31,10 +31,13 @@ class StripTable:
         layers, together = fusion.layers, slabs.together
         self._slabs, self._x, self._row = slabs, x, 1 - x
         along = layers.coarse.places()[:, self._row]
-        self._most = int(layers.coarse.parts[:, self._row].max()) + 1
-        keys = together * self._most + along
-        members = np.argsort(keys)
-        self._keys = keys[members]
+        lengths = np.zeros(len(slabs.parts), dtype=np.int64)
+        lengths[together] = layers.coarse.parts[layers.coarse_base, self._row]
+        # For each group, how many members lie below each place of its row; all groups before it are added.
+        self._places = np.append(0, np.cumsum(lengths + 1))
+        entries = self._places[together] + along + 1
+        self._below = np.cumsum(np.bincount(entries, minlength=int(self._places[-1])))
+        members = np.argsort(entries)
         sizes = np.bincount(together, minlength=len(slabs.parts))
         self._first = np.append(0, np.cumsum(sizes))
         self._u, self._leaves = (
@@ -56,15 +59,13 @@ class StripTable:
 
         Only coarse cells that are whole along the other axis: corners of boxes are no part of a side.
         """
-        slabs, x = self._slabs, self._x
-        along = Item(*(each[:, [x]] for each in (border.item.low, border.item.high, border.item.end)))
-        for face in Border.of(slabs.cut, border.cells, along).faces():
+        slabs = self._slabs
+        for face in border.along(self._x, slabs.cut).faces():
             first = slabs.first_of[face.parts]
             entry, groups = cross(np.arange(len(first)), first, slabs.first_of[face.parts + 1] - first)
             owner = face.owner[entry]
             below, above = (
-                np.searchsorted(self._keys, groups * self._most + each[owner, self._row])
-                for each in (border.first, border.last)
+                self._below[self._places[groups] + each[owner, self._row]] for each in (border.first, border.last)
             )
             there = np.flatnonzero(above > below)
             entry, groups, owner, below, above = (each[there] for each in (entry, groups, owner, below, above))

@@ -150,13 +150,12 @@ class Way(NamedTuple):
 def along_axis(span: Span, w: Wholes, n: Wholes, stride: Wholes) -> list[Way]:
     """The three ways to count along an axis of w steps in n leaves: by shares, whole leaves, touched leaves."""
     ways = []
-    (low, low_floor), (high, high_floor) = (_position(each, w, n) for each in (span.low, span.high))
+    (low, low_floor, first), (high, high_floor, _) = (_position(each, w, n) for each in (span.low, span.high))
     ends = [(low_floor, low - low_floor, -1.0), (high_floor, high - high_floor, 1.0)]
     look_ups: list[tuple[Wholes, Any]] = []
     for floor, part, sign in ends:
         look_ups += [(floor * stride, sign * (1.0 - part)), (np.minimum(floor + 1, n) * stride, sign * part)]
-    first, last = (span.low - 1) * n // w + 1, high_floor
-    last = np.maximum(first, last)
+    last = np.maximum(first, high_floor)
     inside = last - first
     squares = np.where(
         low_floor == high_floor,
@@ -171,9 +170,10 @@ def along_axis(span: Span, w: Wholes, n: Wholes, stride: Wholes) -> list[Way]:
     return ways
 
 
-def _position(steps: Wholes, widths: Wholes, parts: Wholes) -> tuple[Floats, Wholes]:
-    """Steps -> parts with a fraction within a part, and without."""
+def _position(steps: Wholes, widths: Wholes, parts: Wholes) -> tuple[Floats, Wholes, Wholes]:
+    """Steps -> parts with a fraction within a part; without it; and the first part that begins there or later."""
     below = steps * parts // widths
     begin = starts_of_parts(below, widths, parts)
     width = np.maximum(starts_of_parts(below + 1, widths, parts) - begin, 1)
-    return below + (steps - begin) / width, below
+    inside = steps - begin
+    return below + inside / width, below, below + (inside > 0)

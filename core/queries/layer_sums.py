@@ -26,9 +26,10 @@ from core.arrays import Floats, Wholes
 from core.domain.axis import UniformAxis
 from core.errors import InvalidQuery
 from core.noisy_histogram import NoisyHistogram
+from core.queries.axis_steps import AxisSteps, chosen_cells
 from core.queries.edges import BoundedCounts, Edges
 
-_AT_ONCE = 2**19  # cells, or strips of cells, on borders
+_AT_ONCE = 2**18  # cells, or strips of cells, on borders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +49,7 @@ class LayerSums:
             raise InvalidQuery("This release has a grid.")
         self.synopsis, self._fusion = synopsis, synopsis.cells.fusion
         layers = self._fusion.layers
-        self._axes = [_AxisSteps(axis.widths(), axis.axis.value_cells) for axis in layers.axes]
+        self._axes = [AxisSteps(axis.widths(), axis.axis.value_cells) for axis in layers.axes]
         self._coarse, self._leaves = CoarseTable(self._fusion), LeafTable(self._fusion)
         self._slabs = [SlabTable(self._fusion, self._leaves, x) for x in range(len(layers.axes))]
         self._strips = (
@@ -115,25 +116,22 @@ class LayerSums:
         """Estimate, variance and scale of some boxes."""
         fusion, boxes = self._fusion, len(edges)
         owners, bases, item = self._base_cells(edges)
-        estimate, variance, scale, pulled = (np.zeros((3, len(owners))) for _ in range(4))
-        # What is whole in all three counts is read off the base.
-        widths = fusion.layers.coarse.widths[bases]
-        is_cut = (item.low > 0) | (item.high < widths)
-        whole = ~is_cut.any(axis=1)
-        estimate[:, whole], variance[:, whole] = fusion.base[bases[whole]], fusion.t[bases[whole]]
-        scale[:, whole], pulled[:, whole] = self._planning_scale[bases[whole]], fusion.t[bases[whole]]
-        cut = np.flatnonzero(~whole)
-        estimate[:, cut], variance[:, cut], pulled[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
-        scale[:, cut] = self._planning_scale[bases[cut]]
         first = np.searchsorted(owners, np.arange(boxes))
-        together = np.add.reduceat(pulled, first, axis=1)
-        variance = np.add.reduceat(variance, first, axis=1) - fusion.pull * together**2
-        of_size = 0.0 if fusion.bought is None else fusion.pull / fusion.bought.law.rate
-        return (
-            np.add.reduceat(estimate, first, axis=1),
-            np.maximum(variance, 0.0),
-            np.maximum(np.maximum.reduceat(scale, first, axis=1), of_size * together),
+        scale = np.broadcast_to(np.maximum.reduceat(self._planning_scale[bases], first), (3, boxes))
+        is_cut = (item.low > 0) | (item.high < fusion.layers.coarse.widths[bases])
+        any_cut = is_cut.any(axis=1)
+        cut, whole = np.flatnonzero(any_cut), np.flatnonzero(~any_cut)
+        # What is whole is so in all three counts, and is read off the base.
+        estimate, variance, pulled = (
+            _added(owners[cut], each, boxes) + np.bincount(owners[whole], weights=base[bases[whole]], minlength=boxes)
+            for each, base in zip(
+                self._cut(bases[cut], item.part(cut), is_cut[cut]), (fusion.base, fusion.t, fusion.t), strict=True
+            )
         )
+        if fusion.bought is not None:
+            variance = variance - fusion.pull * pulled**2
+            scale = np.maximum(scale, fusion.pull / fusion.bought.law.rate * pulled)
+        return estimate, np.maximum(variance, 0.0), scale
 
     def _base_cells(self, edges: Edges) -> tuple[Wholes, Wholes, Item]:
         """The base cells that each box touches: (box, base cell, what the box takes of it), by box."""
@@ -145,7 +143,7 @@ class LayerSums:
             if axis.is_ordered:
                 lists = next(ordered).cells(edges, x, takes_the_end=isinstance(axis, UniformAxis))
             else:
-                lists = _chosen(edges, x)
+                lists = chosen_cells(edges, x)
             entry, place = cross(owners, lists.first, lists.count)
             owners, numbers = owners[entry], numbers[entry] * axis.cells + lists.places[place]
             taken = [(low[entry], high[entry], end[entry]) for low, high, end in taken]
@@ -158,84 +156,42 @@ class LayerSums:
         fusion, pairs = self._fusion, len(bases)
         border = Border.of(fusion.layers.coarse, bases, item)
         inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
-        estimate = np.broadcast_to(inside_z, (3, pairs)).copy()
-        sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
+        estimate, sum_u, sum_uu = (np.tile(each, (3, 1)) for each in (inside_z, inside_u, inside_u))
         within = np.zeros((3, pairs))
-        for owner, u, ways in self._borders(border, is_cut):
-            starts = np.flatnonzero(np.diff(owner, prepend=-1))  # owners ascend
-            owners = owner[starts]
-            for i, taken in enumerate(ways):
-                part = u * taken.mean
-                estimate[i, owners] += np.add.reduceat(taken.estimate, starts)
-                sum_u[i, owners] += np.add.reduceat(part, starts)
-                sum_uu[i, owners] += np.add.reduceat(part * taken.mean, starts)
-                within[i, owners] += np.add.reduceat(taken.spread, starts)
-        within *= fusion.leaf_variance[bases]
+        faces = [(owner, u, *ways) for owner, u, ways in self._borders(border, is_cut)]
+        if faces:
+            owners, us, *each_way = zip(*faces, strict=True)
+            owner, u = np.concatenate(owners), np.concatenate(us)
+            for i, taken in enumerate(each_way):
+                estimates, mean, spread = (np.concatenate(column) for column in zip(*taken, strict=True))
+                part = u * mean
+                for sums, terms in ((estimate, estimates), (sum_u, part), (sum_uu, part * mean), (within, spread)):
+                    sums[i] += np.bincount(owner, weights=terms, minlength=pairs)
         total, t = fusion.total_u[bases], fusion.t[bases]
-        variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
-        return estimate, variance, t * sum_u / total
+        variance = within * fusion.leaf_variance[bases] + sum_uu + sum_u**2 * ((t / total - 1.0) / total)
+        return estimate, variance, sum_u * (t / total)
 
     def _borders(self, border: Border, is_cut: NDArray[np.bool_]) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """Items and coarse cells, taken together where they can be: u, and what is taken of them, for each count."""
+        if self._strips:
+            for strips in self._strips:
+                yield from strips.take(border)
+            for face in border.faces(least_axes=2):
+                yield face.owner, self._fusion.u[face.parts], self._leaves.take(face)
+            return
         alone = is_cut.sum(axis=1) == 1
         for x, slabs in enumerate(self._slabs):
             items = np.flatnonzero(alone & is_cut[:, x])
-            for owner, u, ways in slabs.take(border.cells[items], border.item.part(items), x):
+            for owner, u, ways in slabs.take(border.part(items)):
                 yield items[owner], u, ways
         items = np.flatnonzero(~alone)
-        rest = border.part(items)
-        for strips in self._strips:
-            for owner, u, ways in strips.take(rest):
-                yield items[owner], u, ways
-        for face in rest.faces(least_axes=2 if self._strips else 1):
+        for face in border.part(items).faces():
             yield items[face.owner], self._fusion.u[face.parts], self._leaves.take(face)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lists:
-    """For each box a list of cells of an axis: from entry `first`, `count` of them; with low, high and end in steps."""
-
-    first: Wholes
-    count: Wholes
-    places: Wholes
-    low: Wholes
-    high: Wholes
-    end: Wholes
-
-
-class _AxisSteps:
-    """The base cells of an ordered axis in steps, counted over all of them; missing values have one step at the end."""
-
-    def __init__(self, widths: Wholes, value_cells: int) -> None:
-        self.widths = widths
-        self.starts = np.append(0, np.cumsum(widths))
-        self._end = self.starts[value_cells]  # of values
-
-    def steps(self, ends: Floats) -> Wholes:
-        """Ends in cell units of the base -> steps."""
-        places = np.minimum(np.floor(ends).astype(np.int64), len(self.widths) - 1)
-        steps: Wholes = self.starts[places] + np.rint((ends - places) * self.widths[places]).astype(np.int64)
-        return steps
-
-    def units(self, steps: Wholes) -> Floats:
-        """Steps -> cell units of the base."""
-        places = np.clip(np.searchsorted(self.starts, steps, side="right") - 1, 0, len(self.widths) - 1)
-        units: Floats = places + (steps - self.starts[places]) / self.widths[places]
-        return units
-
-    def cells(self, edges: Edges, x: int, *, takes_the_end: bool) -> _Lists:
-        """The cells that each box touches. Of numbers, a box touches the cell that begins at its upper end too."""
-        low, high = self.steps(edges.low[:, 0, x]), self.steps(edges.high[:, 0, x])
-        high = np.maximum(high, np.minimum(low + 1, self.starts[-1]))
-        low = np.minimum(low, high - 1)
-        end = np.where(high < self._end, high + takes_the_end, high)
-        first, last = (np.searchsorted(self.starts, each, side="right") - 1 for each in (low, end - 1))
-        count = last - first + 1
-        boxes, offsets = cross(np.arange(len(low)), np.zeros(len(low), dtype=np.int64), count)
-        places = first[boxes] + offsets
-        start, width = self.starts[places], self.widths[places]
-        low, high, end = (np.clip(each[boxes] - start, 0, width) for each in (low, high, end))
-        return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, low, high, end)
+def _added(owners: Wholes, values: Floats, boxes: int) -> Floats:
+    """(3, items) values, added up over the items of each box."""
+    return np.stack([np.bincount(owners, weights=each, minlength=boxes) for each in values])
 
 
 def _nearest(lines: Wholes, steps: Wholes) -> Wholes:
@@ -243,13 +199,3 @@ def _nearest(lines: Wholes, steps: Wholes) -> Wholes:
     above = np.clip(np.searchsorted(lines, steps), 1, len(lines) - 1)
     nearest: Wholes = above - (steps - lines[above - 1] < lines[above] - steps)
     return nearest
-
-
-def _chosen(edges: Edges, x: int) -> _Lists:
-    """The categories that each box has: all of them are whole."""
-    low, high = edges.low[:, :, x].astype(np.int64), edges.high[:, :, x].astype(np.int64)
-    runs = high - low
-    run, offsets = cross(np.arange(runs.size), np.zeros(runs.size, dtype=np.int64), runs.ravel())
-    places, count = low.ravel()[run] + offsets, runs.sum(axis=1)
-    none = np.zeros(len(places), dtype=np.int64)
-    return _Lists(np.append(0, np.cumsum(count))[:-1], count, places, none, none, none)
