@@ -4,7 +4,8 @@ A box is followed down the layers. What it holds of a layer whole is read off su
 on its border are followed further. Leaves that the border cuts count by the share inside, as everywhere.
 
 All places are whole numbers of steps (`core.adaptive.parts`), counted along an axis over all base cells. Three counts
-are made in one go: of the box, of the leaves that lie wholly inside it, and of all leaves that it touches.
+are made in one go: of the box, of the leaves that lie wholly inside it, and of all leaves that it touches. They go by
+fused estimates, and so do bounds; the count that is shown is a fourth one, of the box by `Fusion.shown`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ _AT_ONCE = 2**19  # cells, or strips of cells, on borders
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxSums:
-    """(3, boxes) arrays: estimate, variance, and the largest scale of a single draw of noise in it."""
+    """(3, boxes) arrays: fused estimate, variance, and the largest scale of a single draw of noise in it.
 
+    `shown` has the estimate of each box that is shown.
+    """
+
+    shown: Floats
     estimate: Floats
     variance: Floats
     scale: Floats
@@ -59,14 +64,18 @@ class LayerSums:
         self._planning_scale = self._fusion.largest_scales
 
     def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
-        """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha."""
+        """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha.
+
+        Bounds of a box are those of its fused estimate, wide enough to hold the one that is shown.
+        """
         sums = self.sums(edges)
         deviation = np.sqrt(sums.variance)
         reach = radii(deviation, sums.scale, alpha=alpha)
-        shown, inside, around = (
+        box, inside, around = (
             BoundedCounts(each, each - reach[i], each + reach[i], deviation[i]) for i, each in enumerate(sums.estimate)
         )
-        return shown, inside, around
+        low, high = np.minimum(box.low, sums.shown), np.maximum(box.high, sums.shown)
+        return BoundedCounts(sums.shown, low, high, box.noise_sd), inside, around
 
     def nearest(self, edges: Edges) -> Edges:
         """Each end at the nearest edge of a leaf along its axis; ends that meet there move apart by one edge.
@@ -109,27 +118,31 @@ class LayerSums:
         each = max(1, 4 * bases if self._strips else self.synopsis.cells.visited_by_a_box + bases)
         step = max(1, _AT_ONCE // each)
         parts = [self._some(edges.part(slice(start, start + step))) for start in range(0, len(edges), step)]
-        return BoxSums(*(np.concatenate(column, axis=1) for column in zip(*parts, strict=True)))
+        return BoxSums(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _some(self, edges: Edges) -> tuple[Floats, Floats, Floats]:
-        """Estimate, variance and scale of some boxes."""
+    def _some(self, edges: Edges) -> tuple[Floats, Floats, Floats, Floats]:
+        """The columns of `BoxSums` for some boxes."""
         fusion, boxes = self._fusion, len(edges)
         owners, bases, item = self._base_cells(edges)
-        estimate, variance, scale, pulled = (np.zeros((3, len(owners))) for _ in range(4))
+        shown, (estimate, variance, scale, pulled) = np.zeros(len(owners)), np.zeros((4, 3, len(owners)))
         # What is whole in all three counts is read off the base.
         widths = fusion.layers.coarse.widths[bases]
         is_cut = (item.low > 0) | (item.high < widths)
         whole = ~is_cut.any(axis=1)
         estimate[:, whole], variance[:, whole] = fusion.base[bases[whole]], fusion.t[bases[whole]]
+        shown[whole] = fusion.shown.base[bases[whole]]
         scale[:, whole], pulled[:, whole] = self._planning_scale[bases[whole]], fusion.t[bases[whole]]
         cut = np.flatnonzero(~whole)
-        estimate[:, cut], variance[:, cut], pulled[:, cut] = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        shown[cut], estimate[:, cut], variance[:, cut], pulled[:, cut] = self._cut(
+            bases[cut], item.part(cut), is_cut[cut]
+        )
         scale[:, cut] = self._planning_scale[bases[cut]]
         first = np.searchsorted(owners, np.arange(boxes))
         together = np.add.reduceat(pulled, first, axis=1)
         variance = np.add.reduceat(variance, first, axis=1) - fusion.pull * together**2
         of_size = 0.0 if fusion.bought is None else fusion.pull / fusion.bought.law.rate
         return (
+            np.add.reduceat(shown, first),
             np.add.reduceat(estimate, first, axis=1),
             np.maximum(variance, 0.0),
             np.maximum(np.maximum.reduceat(scale, first, axis=1), of_size * together),
@@ -153,11 +166,11 @@ class LayerSums:
                 taken.append((lists.low[place], lists.high[place], lists.end[place]))
         return owners, numbers, Item(*(np.stack(column, axis=1) for column in zip(*taken, strict=True)))
 
-    def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-        """What base cells that are cut add: estimate, variance, and t times the mean of what is taken of them."""
+    def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
+        """What base cells that are cut add: shown and fused estimates, variance, t times the mean of what is taken."""
         fusion, pairs = self._fusion, len(bases)
         border = Border.of(fusion.layers.coarse, bases, item)
-        inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
+        (inside_z, shown), inside_u = self._coarse.sums(bases, border.first, border.last)
         estimate = np.broadcast_to(inside_z, (3, pairs)).copy()
         sum_u, sum_uu = (np.broadcast_to(inside_u, (3, pairs)).copy() for _ in range(2))
         within = np.zeros((3, pairs))
@@ -166,14 +179,17 @@ class LayerSums:
             owners = owner[starts]
             for i, taken in enumerate(ways):
                 part = u * taken.mean
-                estimate[i, owners] += np.add.reduceat(taken.estimate, starts)
+                sums = np.add.reduceat(taken.estimate, starts, axis=1)
+                estimate[i, owners] += sums[0]
+                if i == 0:
+                    shown[owners] += sums[1]
                 sum_u[i, owners] += np.add.reduceat(part, starts)
                 sum_uu[i, owners] += np.add.reduceat(part * taken.mean, starts)
                 within[i, owners] += np.add.reduceat(taken.spread, starts)
         within *= fusion.leaf_variance[bases]
         total, t = fusion.total_u[bases], fusion.t[bases]
         variance = within + sum_uu - sum_u**2 / total + t * (sum_u / total) ** 2
-        return estimate, variance, t * sum_u / total
+        return shown, estimate, variance, t * sum_u / total
 
     def _borders(self, border: Border, is_cut: NDArray[np.bool_]) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """Items and coarse cells, taken together where they can be: u, and what is taken of them, for each count."""
