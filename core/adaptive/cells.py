@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from core.adaptive.cuts import VERSION
+from core.adaptive.cuts import Version
 from core.adaptive.fusion import BoughtSize, Fusion
 from core.adaptive.layers import Layers, Skipped
 from core.adaptive.leaves import Leaves, all_leaves
@@ -75,8 +75,8 @@ class AdaptiveCells(Cells):
 
     @property
     def memory_bytes(self) -> int:
-        """Counts, estimates, boxes, places and sums: some twenty numbers for each leaf."""
-        return 8 * 24 * (len(self.layers.leaves) if self.part is None else len(self.part.numbers))
+        """Counts, estimates, boxes, places and sums: some thirty numbers for each leaf."""
+        return 8 * 30 * (len(self.layers.leaves) if self.part is None else len(self.part.numbers))
 
     @cached_property
     def leaves(self) -> Leaves:
@@ -126,9 +126,9 @@ class AdaptiveCells(Cells):
         raise TypeError("The cells of an adaptive release lie on no grid.")
 
     def header(self) -> dict[str, Any]:
-        """The version of the arithmetic that cuts cells, and the halvings that were skipped."""
-        skipped = self.layers.skipped
-        return {"layers": {"skipped": [skipped.coarse, skipped.leaves], "version": VERSION}}
+        """The version of the arithmetic of cuts and counts, and the halvings that were skipped."""
+        skipped, version = self.layers.skipped, self.layers.version.value
+        return {"layers": {"skipped": [skipped.coarse, skipped.leaves], "version": version}}
 
     def to_bytes(self) -> bytes:
         """The counts of the base, of the coarse cells that were counted, and of the leaves."""
@@ -139,11 +139,12 @@ class AdaptiveCells(Cells):
         cls, base: Grid, laws: LayerLaws, data: bytes, header: dict[str, Any], bought: BoughtSize | None
     ) -> AdaptiveCells:
         """The cells that `to_bytes` and `header` wrote. Raises ValueError, TypeError or InvalidSynopsis for others."""
-        if header["version"] != VERSION:
+        if header["version"] not in list(Version):
             raise InvalidSynopsis("This synopsis was cut by another version of the adaptive rule.")
+        version = Version(header["version"])
         coarse, leaves = header["skipped"]
         if not all(type(number) is int and number >= 0 for number in (coarse, leaves)):
             raise InvalidSynopsis("The skipped halvings of a synopsis are whole numbers.")
         integers = np.frombuffer(data, dtype="<i8").astype(np.int64)
         integers.flags.writeable = False
-        return cls.of(Layers.from_integers(base, laws, integers, Skipped(coarse, leaves)), bought)
+        return cls.of(Layers.from_integers(base, laws, integers, Skipped(coarse, leaves), version), bought)

@@ -7,12 +7,13 @@ that reaches it:
 
     2^(h (2 + d)) >= (e y / c)^(2d).
 
-e is rational, so this compares whole numbers. `VERSION` names this arithmetic with its constants in every synopsis: who
-reads one works out the same cells from the stored counts.
+e is rational, so this compares whole numbers. A `Version` names this arithmetic with its constants in every synopsis:
+who reads one works out the same cells from the stored counts.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from fractions import Fraction
 from functools import lru_cache
 
@@ -20,7 +21,6 @@ import numpy as np
 
 from core.arrays import Wholes
 
-VERSION = 1
 BASE_SHARE, COARSE_SHARE = Fraction(1, 10), Fraction(2, 10)  # of epsilon; the leaves have the rest of their path
 COARSE_CONSTANT, LEAF_CONSTANT = 40, 6  # c
 LEAST_SIGNAL = 100  # N epsilon / K below this: the grid of the paper serves instead
@@ -28,6 +28,21 @@ MOST_BASE_CELLS, MOST_ALONG_AN_AXIS = 64, 8  # of the base, for one combination 
 MAX_ORDERED = 3  # attributes that cells are halved along
 _BEYOND = 2**53  # rows that no noisy count has: sizes are at most 10^12
 MOST_HALVINGS = 62  # of a cell in one layer
+
+
+class Version(IntEnum):
+    """How the cells of a release are worked out, and the counts of boxes. New releases have the newest."""
+
+    FUSED = 1
+    SHRUNK = 2
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether counts are answered with shrunk estimates (`core.adaptive.shrinkage`). Cells are the same in both."""
+        return self is Version.SHRUNK
+
+
+NEWEST = Version.SHRUNK
 
 
 def halvings(counts: Wholes, *, rate: Fraction, constant: int, ordered: int) -> Wholes:

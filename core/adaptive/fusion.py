@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from core.adaptive.layers import Layers
 from core.adaptive.selection import base_gain, coarse_gain
+from core.adaptive.shrinkage import OfLayers, shrunk
 from core.arrays import Floats
 from core.mechanisms.law import NoiseLaw
 
@@ -65,6 +66,14 @@ class Fusion:
             0 if bought is None else bought.size,
             gains=(base_gain(layers), coarse_gain(layers)),
         )
+
+    @cached_property
+    def shown(self) -> OfLayers:
+        """The estimates that counts are answered with: shrunk, and as fused in a release of the first version."""
+        layers, fused = self.layers, OfLayers(self.base, self.coarse, self.leaves)
+        if not layers.version.shrinks:
+            return fused
+        return shrunk(layers, fused, OfLayers(self.t, self.u, self.leaf_variance[layers.leaf_base]))
 
     @property
     def _leaf_sum_variance(self) -> Floats:

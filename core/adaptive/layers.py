@@ -19,7 +19,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adaptive.cuts import COARSE_CONSTANT, LEAF_CONSTANT, MAX_ORDERED, MOST_HALVINGS, halvings
+from core.adaptive.cuts import (
+    COARSE_CONSTANT,
+    LEAF_CONSTANT,
+    MAX_ORDERED,
+    MOST_HALVINGS,
+    NEWEST,
+    Version,
+    halvings,
+)
 from core.adaptive.parts import Cut, share_halvings
 from core.adaptive.shares import LayerLaws
 from core.arrays import Wholes
@@ -84,10 +92,10 @@ class Layers:
     nothing (`coarse_counted` marks the others).
     """
 
-    def __init__(self, base: Grid, laws: LayerLaws, base_counts: Wholes) -> None:
+    def __init__(self, base: Grid, laws: LayerLaws, base_counts: Wholes, version: Version = NEWEST) -> None:
         if base_counts.shape != (base.cell_count,):
             raise InvalidSynopsis("A synopsis has one 64-bit integer for each of its cells.")
-        self.base, self.laws, self.base_counts = base, laws, base_counts
+        self.base, self.laws, self.base_counts, self.version = base, laws, base_counts, version
         self.axes = tuple(BaseAxis.of(base.axes[x]) for x in base.ordered_axes)
         self.skipped = Skipped()
 
@@ -205,7 +213,9 @@ class Layers:
         yield self.leaf_counts
 
     @classmethod
-    def from_integers(cls, base: Grid, laws: LayerLaws, integers: Wholes, skipped: Skipped) -> Layers:
+    def from_integers(
+        cls, base: Grid, laws: LayerLaws, integers: Wholes, skipped: Skipped, version: Version = NEWEST
+    ) -> Layers:
         """The layers whose counts these are. InvalidSynopsis where they are not as many as the counts say.
 
         Time and memory are in proportion to the number of integers, whatever the integers are: the number of parts is
@@ -213,7 +223,7 @@ class Layers:
         """
         if not 1 <= len(base.ordered_axes) <= MAX_ORDERED or max(skipped.coarse, skipped.leaves) > MOST_HALVINGS:
             raise InvalidSynopsis("No release of the adaptive rule has such layers.")
-        layers = cls(base, laws, integers[: base.cell_count])
+        layers = cls(base, laws, integers[: base.cell_count], version)
         # An axis that is cut into all of its values has more than half of the parts that its halvings would make.
         room = len(integers) << len(layers.axes)
         counted = layers.cut_base(skipped=skipped.coarse, max_cells=room)

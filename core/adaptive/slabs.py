@@ -13,7 +13,7 @@ import numpy as np
 from core.adaptive.border import Border, Span, cross
 from core.adaptive.fusion import Fusion
 from core.adaptive.parts import Cut
-from core.adaptive.tables import LeafTable, Taken, along_axis, taken_along
+from core.adaptive.tables import LeafTable, Taken, along_axis, rows_of_ways, taken_along
 from core.arrays import Floats, Wholes
 
 
@@ -38,7 +38,7 @@ class SlabTable:
         cells, places = cross(np.arange(len(parts)), np.zeros(len(parts), dtype=np.int64), parts + 1)
         sums = leaves.sums_up_to(cells, x, places)
         entries = self._start[together[cells]] + places
-        self._sums = _added(entries, sums, int(self._start[-1]))
+        self._sums = np.stack([_added(entries, each, int(self._start[-1])) for each in sums])
 
     def take(self, border: Border) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """For each side of the cut: item, u, and what is taken of the coarse cells that are together, three times."""
@@ -48,7 +48,8 @@ class SlabTable:
             span = Span(*(each[entry] for each in face.spans[0]))
             ways = along_axis(span, self.widths[cells], self.parts[cells], np.ones(1, dtype=np.int64))
             leaves = self._leaves[cells]
-            taken = (taken_along((way,), self._sums, self._start[cells], leaves) for way in ways)
+            kinds = zip(ways, rows_of_ways(self._sums), strict=True)
+            taken = (taken_along((way,), sums, self._start[cells], leaves) for way, sums in kinds)
             yield face.owner[entry], self._u[cells], taken
 
 

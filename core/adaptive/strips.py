@@ -14,7 +14,7 @@ import numpy as np
 from core.adaptive.border import Border, Span, cross
 from core.adaptive.fusion import Fusion
 from core.adaptive.slabs import SlabTable
-from core.adaptive.tables import LeafTable, Taken, Way, along_axis, taken_along
+from core.adaptive.tables import LeafTable, Taken, Way, along_axis, rows_of_ways, taken_along
 from core.arrays import Floats, Wholes
 
 DIMENSIONS = 2  # the other axis is the row
@@ -48,11 +48,14 @@ class StripTable:
         cells, places = cross(np.arange(len(members)), np.zeros(len(members), dtype=np.int64), sides[together[members]])
         groups = together[members][cells]
         rows = cells - self._first[groups] + 1
-        self._sums = np.zeros(int(self._start[-1]))
-        self._sums[self._start[groups] + rows * sides[groups] + places] = leaves.sums_up_to(members[cells], x, places)
+        self._sums = np.zeros((2, int(self._start[-1])))
+        self._sums[:, self._start[groups] + rows * sides[groups] + places] = leaves.sums_up_to(
+            members[cells], x, places
+        )
         for g in np.flatnonzero(sizes > 1).tolist():
-            table = self._sums[self._start[g] : self._start[g + 1]].reshape(-1, sides[g])
-            np.cumsum(table, axis=0, out=table)
+            for sums in self._sums:
+                table = sums[self._start[g] : self._start[g + 1]].reshape(-1, sides[g])
+                np.cumsum(table, axis=0, out=table)
 
     def take(self, border: Border) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """For each side along x: item, u, and what is taken of the coarse cells that are together, three times.
@@ -80,5 +83,5 @@ class StripTable:
             yield owner, self._u[above] - self._u[below], self._taken(ways, low, high, leaves)
 
     def _taken(self, ways: list[Way], low: Wholes, high: Wholes, leaves: Floats) -> Iterator[Taken]:
-        for way in ways:
-            yield taken_along((way,), self._sums, high, leaves, without=low)
+        for way, sums in zip(ways, rows_of_ways(self._sums), strict=True):
+            yield taken_along((way,), sums, high, leaves, without=low)

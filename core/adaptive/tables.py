@@ -63,17 +63,18 @@ class CoarseTable:
 
     def __init__(self, fusion: Fusion) -> None:
         self._cumulative = _Cumulative(fusion.layers.coarse)
-        self._estimates, self._u = (self._cumulative.table(each) for each in (fusion.coarse, fusion.u))
+        self._estimates = np.stack([self._cumulative.table(each) for each in (fusion.coarse, fusion.shown.coarse)])
+        self._u = self._cumulative.table(fusion.u)
 
     def sums(self, bases: Wholes, first: Wholes, last: Wholes) -> tuple[Floats, Floats]:
-        """The sums of estimates and of u over the coarse cells from `first` to `last`, (items, d) each."""
-        estimate, u = np.zeros(len(bases)), np.zeros(len(bases))
+        """The sums over the coarse cells from `first` to `last`, (items, d) each: (2, items) of estimates, and of u."""
+        estimate, u = np.zeros((2, len(bases))), np.zeros(len(bases))
         some = np.flatnonzero((last > first).all(axis=1))
         bases, first, last = bases[some], first[some], last[some]
         for ends in product((0, 1), repeat=first.shape[1]):
             sign = -1.0 if (first.shape[1] - sum(ends)) % 2 else 1.0
             at = self._cumulative.at(bases, [(last if end else first)[:, x] for x, end in enumerate(ends)])
-            estimate[some] += sign * self._estimates[at]
+            estimate[:, some] += sign * self._estimates[:, at]
             u[some] += sign * self._u[at]
         return estimate, u
 
@@ -81,7 +82,8 @@ class CoarseTable:
 class Taken(NamedTuple):
     """What boxes take of coarse cells.
 
-    `estimate` is the sum over leaves of their share f times their estimate; `mean` is the mean F of f over the n leaves
+    `estimate` is the sum over leaves of their share f times their estimate: a row for fused estimates, and one more for
+    shown ones where they are asked for; `mean` is the mean F of f over the n leaves
     of the coarse cell; `spread` is sum of f^2 - n F^2.
     """
 
@@ -96,7 +98,7 @@ class LeafTable:
     def __init__(self, fusion: Fusion) -> None:
         self._cut = fusion.layers.leaves
         self._cumulative = _Cumulative(self._cut)
-        self._estimates = self._cumulative.table(fusion.leaves)
+        self._estimates = np.stack([self._cumulative.table(each) for each in (fusion.leaves, fusion.shown.leaves)])
         self._leaves = self._cut.sizes.astype(np.float64)
 
     def take(self, face: Face) -> Iterator[Taken]:
@@ -108,13 +110,21 @@ class LeafTable:
             along_axis(span, cut.widths[cells, x], cut.parts[cells, x], self._cumulative.stride(cells, x))
             for x, span in zip(face.axes, face.spans, strict=True)
         ]
-        for ways in zip(*along, strict=True):
-            yield taken_along(ways, self._estimates, last, leaves)
+        for ways, estimates in zip(zip(*along, strict=True), rows_of_ways(self._estimates), strict=True):
+            yield taken_along(ways, estimates, last, leaves)
 
     def sums_up_to(self, cells: Wholes, x: int, places: Wholes) -> Floats:
-        """The sums over the leaves of coarse cells that lie below a place along axis x."""
+        """(2, cells): the sums over the leaves of coarse cells that lie below a place along axis x."""
         at = self._cumulative.last(cells, (x,)) + places * self._cumulative.stride(cells, x)
-        return self._estimates[at]
+        return self._estimates[:, at]
+
+
+def rows_of_ways(estimates: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of the rows of fused and of shown estimates, those that each of the three ways to count needs.
+
+    Bounds are about leaves wholly inside and leaves touched, and go by fused estimates alone.
+    """
+    return estimates, estimates[:1], estimates[:1]
 
 
 def taken_along(
@@ -122,16 +132,17 @@ def taken_along(
 ) -> Taken:
     """What is taken if it is cut in these ways along some axes, from cumulative sums with `first` at the lower ends.
 
-    The sums at `without` in place of `first` are taken off, where it is given.
+    `sums` has a row for each kind of estimate. The sums at `without` in place of `first` are taken off, where it is
+    given.
     """
-    estimate = np.zeros(len(first))
+    estimate = np.zeros((len(sums), len(first)))
     for corner in product(*(way.look_ups for way in ways)):
         at, weight = first, 1.0
         for offset, share in corner:
             at, weight = at + offset, weight * share
-        values = sums[at]
+        values = sums[:, at]
         if without is not None:
-            values -= sums[at + (without - first)]
+            values -= sums[:, at + (without - first)]
         estimate += weight * values
     mean, squares = ways[0].mean, leaves * ways[0].squares
     for way in ways[1:]:

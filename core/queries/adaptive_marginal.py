@@ -54,18 +54,18 @@ def adaptive_bins(
     """
     spans, grid = _chosen_bins(histogram, cells, domain, most)
     overlaps = _overlaps(cells, spans, grid)
-    shown = overlaps.sums(cells, overlaps.shares)
+    shown = overlaps.shown(cells)
     if (overlaps.shares < 1.0).any():
         inside = overlaps.sums(cells, (overlaps.shares == 1.0).astype(np.float64))
         around = overlaps.sums(cells, np.ones(len(overlaps.shares)))
     else:
-        inside = around = shown
+        inside = around = overlaps.sums(cells, overlaps.shares)
 
     def bounds(alpha: float) -> tuple[Floats, Floats]:
         low, high = (inside.estimates - _radii(inside, alpha), around.estimates + _radii(around, alpha))
-        return np.minimum(low, shown.estimates), np.maximum(high, shown.estimates)
+        return np.minimum(low, shown), np.maximum(high, shown)
 
-    return Bins(grid, shown.estimates, bounds(alpha), bounds(alpha / grid.cell_count))
+    return Bins(grid, shown, bounds(alpha), bounds(alpha / grid.cell_count))
 
 
 def _radii(sums: SparseSums, alpha: float) -> Floats:
@@ -159,8 +159,13 @@ class _Overlaps:
     leaves: Wholes
     shares: Floats
 
+    def shown(self, cells: AdaptiveCells) -> Floats:
+        """The count of each bin, as it is shown."""
+        rows = self.shares * cells.fusion.shown.leaves[self.leaves]
+        return np.bincount(self.owners, rows, self.bins).astype(np.float64)
+
     def sums(self, cells: AdaptiveCells, weights: Floats) -> SparseSums:
-        """The sums of all bins with these weights."""
+        """The sums of fused estimates of all bins with these weights."""
         taken = np.flatnonzero(weights > 0.0)
         return SparseSums.of(
             cells.fusion, sums=self.bins, owners=self.owners[taken], leaves=self.leaves[taken], weights=weights[taken]

@@ -4,7 +4,8 @@ A box is followed down the layers. What it holds of a layer whole is read off su
 on its border are followed further. Leaves that the border cuts count by the share inside, as everywhere.
 
 All places are whole numbers of steps (`core.adaptive.parts`), counted along an axis over all base cells. Three counts
-are made in one go: of the box, of the leaves that lie wholly inside it, and of all leaves that it touches.
+are made in one go: of the box, of the leaves that lie wholly inside it, and of all leaves that it touches. They go by
+fused estimates, and so do bounds; the count that is shown is a fourth one, of the box by `Fusion.shown`.
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ _AT_ONCE = 2**18  # cells, or strips of cells, on borders
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxSums:
-    """(3, boxes) arrays: estimate, variance, and the largest scale of a single draw of noise in it."""
+    """(3, boxes) arrays: fused estimate, variance, and the largest scale of a single draw of noise in it.
 
+    `shown` has the estimate of each box that is shown.
+    """
+
+    shown: Floats
     estimate: Floats
     variance: Floats
     scale: Floats
@@ -60,14 +65,18 @@ class LayerSums:
         self._planning_scale = self._fusion.largest_scales
 
     def bounded(self, edges: Edges, *, alpha: float) -> tuple[BoundedCounts, BoundedCounts, BoundedCounts]:
-        """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha."""
+        """Of each box, of the leaves inside it, of all leaves it touches: estimates, and bounds but for alpha.
+
+        Bounds of a box are those of its fused estimate, wide enough to hold the one that is shown.
+        """
         sums = self.sums(edges)
         deviation = np.sqrt(sums.variance)
         reach = radii(deviation, sums.scale, alpha=alpha)
-        shown, inside, around = (
+        box, inside, around = (
             BoundedCounts(each, each - reach[i], each + reach[i], deviation[i]) for i, each in enumerate(sums.estimate)
         )
-        return shown, inside, around
+        low, high = np.minimum(box.low, sums.shown), np.maximum(box.high, sums.shown)
+        return BoundedCounts(sums.shown, low, high, box.noise_sd), inside, around
 
     def nearest(self, edges: Edges) -> Edges:
         """Each end at the nearest edge of a leaf along its axis; ends that meet there move apart by one edge.
@@ -110,10 +119,10 @@ class LayerSums:
         each = max(1, 4 * bases if self._strips else self.synopsis.cells.visited_by_a_box + bases)
         step = max(1, _AT_ONCE // each)
         parts = [self._some(edges.part(slice(start, start + step))) for start in range(0, len(edges), step)]
-        return BoxSums(*(np.concatenate(column, axis=1) for column in zip(*parts, strict=True)))
+        return BoxSums(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _some(self, edges: Edges) -> tuple[Floats, Floats, Floats]:
-        """Estimate, variance and scale of some boxes."""
+    def _some(self, edges: Edges) -> tuple[Floats, Floats, Floats, Floats]:
+        """The columns of `BoxSums` for some boxes."""
         fusion, boxes = self._fusion, len(edges)
         owners, bases, item = self._base_cells(edges)
         first = np.searchsorted(owners, np.arange(boxes))
@@ -122,16 +131,16 @@ class LayerSums:
         any_cut = is_cut.any(axis=1)
         cut, whole = np.flatnonzero(any_cut), np.flatnonzero(~any_cut)
         # What is whole is so in all three counts, and is read off the base.
-        estimate, variance, pulled = (
-            _added(owners[cut], each, boxes) + np.bincount(owners[whole], weights=base[bases[whole]], minlength=boxes)
-            for each, base in zip(
-                self._cut(bases[cut], item.part(cut), is_cut[cut]), (fusion.base, fusion.t, fusion.t), strict=True
-            )
+        of_cut = self._cut(bases[cut], item.part(cut), is_cut[cut])
+        of_whole = (fusion.shown.base, fusion.base, fusion.t, fusion.t)
+        shown, estimate, variance, pulled = (
+            _added(owners[cut], each, boxes) + _added(owners[whole], base[bases[whole]], boxes)
+            for each, base in zip(of_cut, of_whole, strict=True)
         )
         if fusion.bought is not None:
             variance = variance - fusion.pull * pulled**2
             scale = np.maximum(scale, fusion.pull / fusion.bought.law.rate * pulled)
-        return estimate, np.maximum(variance, 0.0), scale
+        return shown, estimate, np.maximum(variance, 0.0), scale
 
     def _base_cells(self, edges: Edges) -> tuple[Wholes, Wholes, Item]:
         """The base cells that each box touches: (box, base cell, what the box takes of it), by box."""
@@ -151,11 +160,11 @@ class LayerSums:
                 taken.append((lists.low[place], lists.high[place], lists.end[place]))
         return owners, numbers, Item(*(np.stack(column, axis=1) for column in zip(*taken, strict=True)))
 
-    def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-        """What base cells that are cut add: estimate, variance, and t times the mean of what is taken of them."""
+    def _cut(self, bases: Wholes, item: Item, is_cut: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
+        """What base cells that are cut add: shown and fused estimates, variance, t times the mean of what is taken."""
         fusion, pairs = self._fusion, len(bases)
         border = Border.of(fusion.layers.coarse, bases, item)
-        inside_z, inside_u = self._coarse.sums(bases, border.first, border.last)
+        (inside_z, shown), inside_u = self._coarse.sums(bases, border.first, border.last)
         estimate, sum_u, sum_uu = (np.tile(each, (3, 1)) for each in (inside_z, inside_u, inside_u))
         within = np.zeros((3, pairs))
         faces = [(owner, u, *ways) for owner, u, ways in self._borders(border, is_cut)]
@@ -163,13 +172,15 @@ class LayerSums:
             owners, us, *each_way = zip(*faces, strict=True)
             owner, u = np.concatenate(owners), np.concatenate(us)
             for i, taken in enumerate(each_way):
-                estimates, mean, spread = (np.concatenate(column) for column in zip(*taken, strict=True))
+                estimates, mean, spread = (np.concatenate(column, axis=-1) for column in zip(*taken, strict=True))
                 part = u * mean
-                for sums, terms in ((estimate, estimates), (sum_u, part), (sum_uu, part * mean), (within, spread)):
-                    sums[i] += np.bincount(owner, weights=terms, minlength=pairs)
+                for sums, terms in ((estimate, estimates[0]), (sum_u, part), (sum_uu, part * mean), (within, spread)):
+                    sums[i] += _added(owner, terms, pairs)
+                if i == 0:
+                    shown = shown + _added(owner, estimates[1], pairs)
         total, t = fusion.total_u[bases], fusion.t[bases]
         variance = within * fusion.leaf_variance[bases] + sum_uu + sum_u**2 * ((t / total - 1.0) / total)
-        return estimate, variance, sum_u * (t / total)
+        return shown, estimate, variance, sum_u * (t / total)
 
     def _borders(self, border: Border, is_cut: NDArray[np.bool_]) -> Iterator[tuple[Wholes, Floats, Iterator[Taken]]]:
         """Items and coarse cells, taken together where they can be: u, and what is taken of them, for each count."""
@@ -190,8 +201,10 @@ class LayerSums:
 
 
 def _added(owners: Wholes, values: Floats, boxes: int) -> Floats:
-    """(3, items) values, added up over the items of each box."""
-    return np.stack([np.bincount(owners, weights=each, minlength=boxes) for each in values])
+    """(items,) or (3, items) values, added up over the items of each box."""
+    if values.ndim == 1:
+        return np.bincount(owners, weights=values, minlength=boxes)
+    return np.stack([_added(owners, each, boxes) for each in values])
 
 
 def _nearest(lines: Wholes, steps: Wholes) -> Wholes:

@@ -119,7 +119,7 @@ def test_files_have_the_boxes_of_all_layers_typed(desks: dict[str, Desk], desk: 
     for name in NAMES[desk]:
         if name != "sex":
             assert table.schema.field(f"{name}_lower").type == table.schema.field(f"{name}_upper").type == kinds[name]
-    assert json.loads(table.schema.metadata[b"layers"])["version"] == 1
+    assert json.loads(table.schema.metadata[b"layers"])["version"] == 2
     columns = table.to_pydict()
     assert columns["count"] == list(frame["count"])
     assert columns["layer"] == list(frame["layer"])

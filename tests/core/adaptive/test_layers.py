@@ -299,8 +299,9 @@ def small() -> Synopsis:
 
 HOSTILE = {
     "another rule": {"rule": "rugnik"},
-    "another version": {"layers": {"skipped": [0, 0], "version": 2}},
+    "another version": {"layers": {"skipped": [0, 0], "version": 3}},
     "a version that equals one": {"layers": {"skipped": [0, 0], "version": True}},
+    "a version that equals two": {"layers": {"skipped": [0, 0], "version": 2.0}},
     "no skipped": {"layers": {"version": 1}},
     "a single skipped": {"layers": {"skipped": [0], "version": 1}},
     "skipped is true": {"layers": {"skipped": [False, 0], "version": 1}},

@@ -120,7 +120,10 @@ def test_boxes_count_as_going_through_every_leaf(name: str, *, bought: bool) -> 
     scale = np.abs(fusion.leaves).sum()
     for i, box in enumerate(boxes):
         shares = shares_of(world, box)
-        assert answers.count[i] == pytest.approx(shares.share @ fusion.leaves, abs=1e-9 * scale)
+        count, fused = shares.share @ fusion.shown.leaves, shares.share @ fusion.leaves
+        assert answers.count[i] == pytest.approx(count, abs=1e-9 * scale)
+        assert answers.noise_low[i] <= min(count, fused) + 1e-9 * scale
+        assert answers.noise_high[i] >= max(count, fused) - 1e-9 * scale
         assert answers.noise_sd[i] == pytest.approx(np.sqrt(fusion.variance(shares.share)), rel=1e-6)
         assert answers.without_cut[i] == pytest.approx(fusion.leaves[shares.inside].sum(), abs=1e-9 * scale)
         assert answers.with_cut[i] == pytest.approx(fusion.leaves[shares.touched].sum(), abs=1e-9 * scale)
