@@ -35,19 +35,33 @@ class _Reader:
         self.position = 0
 
     def struct(self, depth: int) -> Struct:
-        """Fields up to the stop byte. The head of a field has the difference to the last field id, and the type."""
+        """Fields up to the stop byte. The head of a field has the difference to the last field id, and the type.
+
+        A number of one byte, the most frequent value by far, is decoded here: a file has a header for each page.
+        """
         if depth > _MAX_DEPTH:
             raise ValueError
         values: Struct = {}
         seen = set()
         field = 0
-        while head := self._byte():
-            step, kind = divmod(head, 16)
+        data = self._data
+        while head := data[self.position]:
+            self.position += 1
+            step, kind = head >> 4, head & 15
             field = field + step if step else self._zigzag(16)
             if field in seen:
                 raise ValueError
             seen.add(field)
-            values[field, kind] = kind == _TRUE if kind in {_TRUE, _FALSE} else self._value(kind, depth)
+            if kind in _BITS:
+                number = data[self.position]
+                if number < 0x80:
+                    self.position += 1
+                    values[field, kind] = (number >> 1) ^ -(number & 1)
+                else:
+                    values[field, kind] = self._zigzag(_BITS[kind])
+            else:
+                values[field, kind] = kind == _TRUE if kind in {_TRUE, _FALSE} else self._value(kind, depth)
+        self.position += 1
         return values
 
     def _value(self, kind: int, depth: int) -> Any:
@@ -77,13 +91,16 @@ class _Reader:
         return (number >> 1) ^ -(number & 1)
 
     def _varint(self, bits: int) -> int:
+        data, position = self._data, self.position
         number = shift = 0
         while True:
-            byte = self._byte()
+            byte = data[position]
+            position += 1
             number |= (byte & 0x7F) << shift
             if number >> bits:
                 raise ValueError
             if byte < 0x80:
+                self.position = position
                 return number
             shift += 7
 
