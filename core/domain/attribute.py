@@ -85,8 +85,7 @@ class Attribute(ABC):
     ) -> Encoded:
         """The codes of a column, each value by itself. Values out of bounds move to the bound where `clip` says so.
 
-        With `out`, an array for as many codes, they may lie there. Intermediate results lie in the workspace if there is
-        one.
+        With `out`, an array for as many codes, they may lie there. Intermediate results may lie in the workspace.
         """
 
     @abstractmethod
