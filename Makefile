@@ -83,8 +83,10 @@ format: $(READY) ## rewrite the sources in the agreed format
 	$(BIN)/ruff check --fix-only $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-bench: $(READY) ## the figures in the README, side by side in one run
-	$(BIN)/python -m bench
+# Under 15 minutes on two idle cores; `make bench FULL=1` measures everything, in more than an hour.
+FULL ?=
+bench: $(READY) ## the figures of docs/figures.md, side by side in one run; FULL=1 for all sizes
+	FULL=$(FULL) $(BIN)/python -m bench
 
 docs: $(READY) ## the documentation as a static site, its generated pages made anew
 	$(BIN)/mkdocs build --strict

@@ -18,7 +18,7 @@ from rich.progress import track
 
 from bench.published import Floats, Setting, dataset
 from bench.realsets import real_sets
-from bench.report import Section
+from bench.report import Section, chosen
 from bench.synopses import released
 from core.budget import NOTHING
 from core.cells import DenseCells
@@ -35,7 +35,7 @@ from core.synopsis import Synopsis
 LEVEL = 0.95
 RULES = (Rule.RUGNIK, Rule.EUGKM, Rule.ADAPTIVE)
 EPSILONS = ("0.1", "1")
-RELEASES, BOXES = 200, 10
+RELEASES, BOXES = chosen(40, 200), 10
 REAL = ("iris petals", "tumours, radius and texture", "digits, 2 components", "colours of a temple")
 MADE_UP = ("packed Gaussians", "a heap in a corner", "whole numbers")
 _FEW_ROWS = 20

@@ -11,17 +11,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from bench.report import Section, compare, publish, save
+from bench.report import Section, chosen, compare, publish, save
 from core.domain.grid import Grid
 from core.histogram import cell_indices, count
 from core.records import Records
 
 DIMENSIONS = 2
 CELLS_PER_AXIS = (10, 100, 1000, 3162)  # 10^2, 10^4, 10^6 and 10^7 cells
-ROWS = (10**6, 10**7)
+ROWS = chosen((10**6,), (10**6, 10**7))
 HISTOGRAMDD_ROWS = 10**6
 BATCH_SHARES = tuple(2.0**power for power in range(-8, 4))  # rows of a batch, as a share of the cells
-BATCH_LIMITS = (16, 2 * 10**7)
+BATCH_LIMITS = (16, chosen(4 * 10**6, 2 * 10**7))
 SHOWN = (1 / 16, 1 / 4, 1, 2)  # of these shares the table shows the ratio, the plot shows all
 REPEATS = 5
 

@@ -28,7 +28,7 @@ from rich.progress import track
 from bench import count_coverage
 from bench.published import Floats, Setting, dataset
 from bench.realsets import real_sets
-from bench.report import Section, publish
+from bench.report import Section, chosen, publish
 from bench.synopses import released
 from core.budget import NOTHING, Epsilon
 from core.cells import DenseCells
@@ -44,6 +44,7 @@ from core.records import OutOfRange, take_in
 from core.synopsis import Synopsis
 
 LEVEL = 0.95
+DRAWS = chosen(4, 20)
 EPSILONS = ("0.1", "0.3", "1")
 
 
@@ -218,7 +219,7 @@ def moments_section(releases: int, pool: PoolOf) -> Section:
     return Section("Misses of moments", remarks, [*header, "given", "given and missed"], rows)
 
 
-def run(draws: int = 20, processes: int | None = None) -> list[Section]:
+def run(draws: int = DRAWS, processes: int | None = None) -> list[Section]:
     """Coverage of every world at every epsilon, with new data and new noise for each release."""
     tasks = [(world, epsilon, seed) for world in WORLDS for epsilon in EPSILONS for seed in range(draws)]
     with Pool(processes or os.cpu_count()) as pool:
@@ -242,7 +243,7 @@ def run(draws: int = 20, processes: int | None = None) -> list[Section]:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Coverage of the intervals of cluster centres.")
-    parser.add_argument("--draws", type=int, default=20, help="releases for each line")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="releases for each line")
     parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
     parser.add_argument("--only", choices=["counts"], help="this section alone")
     options = parser.parse_args()

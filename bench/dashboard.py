@@ -17,13 +17,13 @@ from playwright.sync_api import Browser, Page
 from app.ledger.replay import Replay
 from app.main import make_service
 from app.settings.settings import Settings
-from bench.report import Section, publish
+from bench.report import Section, chosen, publish
 from tests.support.browser.chromium import chromium, surfer
 from tests.support.browser.city import million_cells
 from tests.support.databases.books import vast_ledger
 from tests.support.processes.server import Server, running_server
 
-ENTRIES = 100_000
+ENTRIES = chosen(10_000, 100_000)
 REPEATS = 5
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 _BYTES = """[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
@@ -84,10 +84,10 @@ def measure(folder: Path) -> Section:
         release = million_cells(server, keys["curator"])
         pages: Mapping[str, tuple[str, str]] = {
             "overview": ("auditor", "/"),
-            "dataset of 100,000 entries": ("auditor", "/datasets/vast"),
+            f"dataset of {ENTRIES:,} entries": ("auditor", "/datasets/vast"),
             "ledger, newest": ("auditor", "/ledger"),
-            "ledger, in the middle": ("auditor", "/ledger?before=50000"),
-            "ledger, text search": ("auditor", "/ledger?text=wave+9999"),
+            "ledger, in the middle": ("auditor", f"/ledger?before={ENTRIES // 2}"),
+            "ledger, text search": ("auditor", f"/ledger?text=wave+{ENTRIES // 10 - 1}"),
             "ledger, text that is nowhere": ("auditor", "/ledger?text=nowhere"),
             "explorer, 10^6 cells": ("analyst", f"/releases/{release}"),
             "release wizard": ("curator", "/datasets/wide/release"),

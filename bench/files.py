@@ -1,42 +1,56 @@
-"""A file of rows to exact counts, in process: beside only reading it, np.histogramdd, polars and DuckDB.
+"""A file of rows to exact counts: in process beside only reading it and beside peers, and over HTTP beside in process.
 
-`python -m bench.files`. CPU time, in turns, so that both sides have one thread's worth of work; the last column is wall
-time, where reading and counting share two cores. A peer that is not installed is left out.
+`python -m bench.files`. In process, both sides have one core and take turns, and CPU time is compared; the last column
+of the first table is wall time, where rows are counted in a second thread while the next ones are read. Over HTTP it is
+the wall time of the whole PUT, with socket, sealed spool, noise and database, beside counting the same file in process.
+
+Peers that are not installed are left out. polars comes with the environment for work on rugnik; DuckDB does not:
+`pip install duckdb`.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from matplotlib.figure import Figure
+from rich.progress import track
 
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
 from app.ingest.local_file import LocalFile
 from app.ingest.upload import read_upload
-from bench.report import Section, compare, publish
+from bench.report import Section, chosen, compare, publish, save
+from bench.uploads import Curator, Kind, curator_at, served
 from core.budget import Epsilon
 from core.domain.domain import Domain
 from core.domain.number import Number
-from core.plan import DeclaredSize, Order
+from core.plan import DeclaredSize, Order, make_plan
 from core.records import OutOfRange
 
 ROWS = 3_000_000
-ROUNDS = 5
+ROUNDS = chosen(5, 15)
 NAMES = ("x0", "x1", "x2")
 DOMAIN = Domain(tuple(Number(name, 0, 100) for name in NAMES))
-ORDER = Order(attributes=DOMAIN.attributes, size=DeclaredSize(ROWS), epsilon=Epsilon(10**9), clusters=8)
+EPSILON = Epsilon(10**9)
+ORDER = Order(attributes=DOMAIN.attributes, size=DeclaredSize(ROWS), epsilon=EPSILON, clusters=8)
+MAX_CELLS = 10**7
 _MEDIA = {"Parquet": MediaType.PARQUET, "Parquet, rounded": MediaType.PARQUET, "CSV": MediaType.CSV}
+_SENT = ("Parquet", "CSV")  # over HTTP
+
+Call = Callable[[], object]
 
 
 def counted(path: Path, media_type: MediaType) -> int:
@@ -50,7 +64,7 @@ def counted(path: Path, media_type: MediaType) -> int:
             order=ORDER,
             domain=DOMAIN,
             out_of_range=OutOfRange.CLIP,
-            max_cells=10**7,
+            max_cells=MAX_CELLS,
             limits=Limits(),
         ) as rows,
     ):
@@ -60,17 +74,14 @@ def counted(path: Path, media_type: MediaType) -> int:
 def only_read(path: Path, media_type: MediaType) -> int:
     """Read the same columns with pyarrow, on one thread."""
     if media_type is MediaType.CSV:
-        table = pyarrow.csv.read_csv(
-            path, pyarrow.csv.ReadOptions(use_threads=False), convert_options=pyarrow.csv.ConvertOptions()
-        )
-        return int(table.num_rows)
+        return int(pyarrow.csv.read_csv(path, pyarrow.csv.ReadOptions(use_threads=False)).num_rows)
     file = pyarrow.parquet.ParquetFile(path)
     return sum(batch.num_rows for batch in file.iter_batches(2**16, columns=list(NAMES), use_threads=False))
 
 
-def peers(path: Path, cells: int) -> dict[str, Callable[[], object]]:
-    """The same counts of a Parquet file by other tools, those that are installed."""
-    calls: dict[str, Callable[[], object]] = {}
+def peers(path: Path, cells: int) -> dict[str, Call]:
+    """The same counts of a Parquet file by other tools, those that are installed, on one thread."""
+    calls: dict[str, Call] = {}
 
     def by_histogramdd() -> object:
         table = pyarrow.parquet.read_table(path, columns=list(NAMES), use_threads=False)
@@ -92,43 +103,139 @@ def peers(path: Path, cells: int) -> dict[str, Callable[[], object]]:
     return calls
 
 
-def _wall(call: Callable[[], object]) -> float:
-    times = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - started)
-    return median(times)
+@contextmanager
+def one_core() -> Iterator[None]:
+    """This thread, and threads that it starts meanwhile, on one core: `app.ingest.relay` then needs no second one."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
-def run() -> list[Section]:
-    """Speeds beside reading, and peers."""
+def on_one_core(call: Call) -> Call:
+    """The call on one core."""
+
+    def alone() -> object:
+        with one_core():
+            return call()
+
+    return alone
+
+
+def write(folder: Path) -> dict[str, Path]:
+    """The files: random doubles, which no encoding makes smaller, and the same rounded to three places."""
     rng = np.random.default_rng(1)
     columns = {name: rng.uniform(0, 100, ROWS) for name in NAMES}
     table, rounded = pa.table(columns), pa.table({name: column.round(3) for name, column in columns.items()})
-    lines = []
-    with tempfile.TemporaryDirectory() as name:
-        paths = {kind: Path(name) / kind for kind in _MEDIA}
-        pyarrow.parquet.write_table(table, paths["Parquet"], use_dictionary=False)
-        pyarrow.parquet.write_table(rounded, paths["Parquet, rounded"], use_dictionary=False)
-        pyarrow.csv.write_csv(rounded, paths["CSV"])
-        for kind, media_type in _MEDIA.items():
-            path = paths[kind]
-            calls: dict[str, Callable[[], object]] = {
-                "read": partial(only_read, path, media_type),
-                "count": partial(counted, path, media_type),
-            }
-            calls |= peers(path, 20) if kind == "Parquet" else {}
-            seconds = compare(calls, repeats=ROUNDS)
-            wall = _wall(calls["read"]) / _wall(calls["count"])
-            for tool, value in seconds.items():
-                share = f"{wall:.2f}" if tool == "count" else ""
-                lines.append([kind, tool, f"{ROWS / value / 1e6:.1f}", f"{seconds['read'] / value:.2f}", share])
+    paths = {kind: folder / kind for kind in _MEDIA}
+    pyarrow.parquet.write_table(table, paths["Parquet"], use_dictionary=False)
+    pyarrow.parquet.write_table(rounded, paths["Parquet, rounded"], use_dictionary=False)
+    pyarrow.csv.write_csv(rounded, paths["CSV"])
+    return paths
+
+
+def in_process(paths: dict[str, Path]) -> Section:
+    """Speeds beside reading, and peers."""
+    cells = make_plan(ORDER, max_cells=MAX_CELLS).grid.cells_per_axis
+    lines, speeds = [], {}
+    for kind, path in track(paths.items(), "files in process"):
+        calls: dict[str, Call] = {
+            "read": partial(only_read, path, _MEDIA[kind]),
+            "count": partial(counted, path, _MEDIA[kind]),
+        }
+        walls = compare(calls, repeats=ROUNDS, clock=time.perf_counter)
+        calls |= peers(path, cells or 1) if kind == "Parquet" else {}
+        seconds = compare({tool: on_one_core(call) for tool, call in calls.items()}, repeats=ROUNDS)
+        for tool, value in seconds.items():
+            speeds[kind, tool] = ROWS / value / 1e6
+            share = f"{walls['read'] / walls['count']:.2f}" if tool == "count" else ""
+            lines.append([kind, tool, f"{ROWS / value / 1e6:.1f}", f"{seconds['read'] / value:.2f}", share])
     remarks = [
-        f"{ROWS:,} rows, three columns; `count` is rugnik's reader with all of its checks, `read` is pyarrow alone."
+        f"{ROWS:,} rows, three columns, {cells} cells per axis; `count` is rugnik's reader with all of its checks, "
+        f"`read` is pyarrow alone, on one thread. CPU time on one core, median of {ROUNDS} rounds in turns.",
+        "Wall time: `count` has a second thread, `read` has not.",
     ]
     header = ["file", "what", "million rows/s", "of reading (CPU)", "of reading (wall)"]
-    return [Section("Files: rows to counts in process", remarks, header, lines)]
+    return Section("Files: rows to counts in process", remarks, header, lines, _plot(speeds))
+
+
+def _plot(speeds: dict[tuple[str, str], float]) -> str:
+    figure = Figure(figsize=(7, 3.5), layout="constrained")
+    axes = figure.subplots()
+    labels = [f"{kind}: {tool}" for kind, tool in speeds]
+    colours = ["tab:orange" if tool == "count" else "tab:grey" for _, tool in speeds]
+    axes.barh(labels, list(speeds.values()), color=colours)
+    axes.invert_yaxis()
+    axes.set(xlabel="million rows a second of CPU time; orange: rugnik")
+    return save(figure, "files")
+
+
+def over_http(paths: dict[str, Path], folder: Path) -> Section:
+    """The whole PUT beside counting the same file in process, in turns: wall time."""
+    lines = []
+    with served(folder) as (url, admin_key, process):
+        curator = curator_at(url, admin_key, process)
+        for name in track(_SENT, "files over HTTP"):
+            kind = Kind(name, len(NAMES), _MEDIA[name].value, _unused, _unused)
+            lines.append(_sent(curator, kind, paths[name]))
+    remarks = [
+        f"The same files and the same order, {ROWS:,} rows to one worker on loopback: PUT /v1/releases/{{id}}/records "
+        f"from the first byte to the reply. Wall time, median of {ROUNDS} rounds in turns; CPU time is the server's.",
+    ]
+    header = ["file", "PUT", "million rows/s", "CPU", "in process", "of in process", "of reading"]
+    return Section("Files: over HTTP", remarks, header, lines)
+
+
+def _sent(curator: Curator, kind: Kind, path: Path) -> list[str]:
+    dataset = curator.register(kind)
+    media_type = MediaType(kind.media_type)
+    times: dict[str, list[float]] = {"put": [], "cpu": [], "count": [], "read": []}
+    for round_number in range(ROUNDS + 1):
+        cpu = _cpu(curator)
+        put, _ = curator.upload(dataset, kind, path, {"declared": ROWS}, rows=ROWS, epsilon="0.5", watched=False)
+        measured = {"put": put, "cpu": _cpu(curator) - cpu}
+        measured |= {
+            "count": _wall(partial(counted, path, media_type)),
+            "read": _wall(partial(only_read, path, media_type)),
+        }
+        for name, value in measured.items():
+            if round_number:  # the first one warms the caches
+                times[name].append(value)
+    put, cpu, count, read = (median(values) for values in times.values())
+    return [
+        kind.name,
+        f"{1000 * put:.0f} ms",
+        f"{ROWS / put / 1e6:.1f}",
+        f"{1000 * cpu:.0f} ms",
+        f"{1000 * count:.0f} ms",
+        f"{count / put:.2f}",
+        f"{read / put:.2f}",
+    ]
+
+
+def _cpu(curator: Curator) -> float:
+    times = curator.process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _wall(call: Call) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def _unused(*_: Any) -> None:
+    raise NotImplementedError
+
+
+def run() -> list[Section]:
+    """In process, then over HTTP."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = write(folder)
+        return [in_process(paths), over_http(paths, folder)]
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from rich.progress import track
 
 from bench.published import SEEDS, Cell, Floats, dataset, printed
-from bench.report import OUT, Section, publish, save
+from bench.report import OUT, Section, chosen, publish, save
 from bench.synopses import released
 from core.adaptive.cuts import LEAST_SIGNAL
 from core.clustering.kmeans import kmeans, nearest
@@ -34,6 +34,7 @@ from core.plan import Rule
 from core.randomness import seeded
 
 ROWS = ("lloyd", "projected", "posterior", "bought", "adaptive")
+CELLS, DATASETS = chosen("quick", "all"), chosen(10, len(SEEDS))
 _BOUGHT_EVERY = 4
 _STREAMS = {"bought": 1, "adaptive": 2}  # rows with releases of their own, and what their seeds differ in
 _BOOTSTRAPS = 2000
@@ -171,7 +172,7 @@ def _plot(measured: Measured, out: Path) -> str:
     return save(figure, "methods", out=out)
 
 
-def run(cells: str = "all", datasets: int = len(SEEDS), processes: int | None = None, out: Path = OUT) -> list[Section]:
+def run(cells: str = CELLS, datasets: int = DATASETS, processes: int | None = None, out: Path = OUT) -> list[Section]:
     """The summary, then every entry of `posterior` and `bought`, and the adaptive rule beside the default."""
     measured = simulate(selected(cells), SEEDS[:datasets], processes or os.cpu_count() or 1, out)
     return [summary(measured, _plot(measured, out)), *_details(measured)]
@@ -184,8 +185,8 @@ def _details(measured: Measured) -> list[Section]:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="The service's clusterings in the paper's WCSS table.")
-    parser.add_argument("--cells", choices=("quick", "all"), default="all", help="18 cells, or all 108")
-    parser.add_argument("--datasets", type=int, default=len(SEEDS), help="how many of the paper's 50 datasets")
+    parser.add_argument("--cells", choices=("quick", "all"), default=CELLS, help="18 cells, or all 108")
+    parser.add_argument("--datasets", type=int, default=DATASETS, help="how many of the paper's 50 datasets")
     parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the tables and the plot")
     options = parser.parse_args()

@@ -8,7 +8,6 @@ each are counted, which takes grouping the rows by person: in memory, and beyond
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -28,7 +27,7 @@ import pyarrow.parquet
 from app.ingest.formats import MediaType
 from app.ingest.limits import GIB, MIB, Limits
 from app.ingest.upload import read_upload
-from bench.report import Section, publish
+from bench.report import Section, chosen, publish
 from core.budget import Epsilon
 from core.domain.domain import Domain
 from core.domain.number import Number
@@ -160,7 +159,7 @@ def run() -> list[Section]:
     """The section of the report."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
-        for rows, persons in FULL_SIZES if os.environ.get("FULL") == "1" else SIZES:
+        for rows, persons in chosen(SIZES, FULL_SIZES):
             content = table(rows, persons)
             for kind in KINDS:
                 path = Path(folder) / "rows"

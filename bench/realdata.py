@@ -24,7 +24,7 @@ from rich.progress import track
 
 from bench.published import Floats
 from bench.realsets import real_sets
-from bench.report import OUT, Section, publish, save
+from bench.report import OUT, Section, chosen, publish, save
 from bench.synopses import released
 from core.adaptive.cuts import LEAST_SIGNAL
 from core.clustering.kmeans import kmeans, nearest
@@ -35,6 +35,7 @@ from core.synopsis import Synopsis
 
 EPSILONS = ("0.1", "0.25", "0.5", "1")
 ROWS = ("clipped", "lloyd", "projected", "posterior", "adaptive")
+DRAWS = chosen(2, 8)
 _BOOTSTRAPS = 2000
 
 
@@ -139,7 +140,7 @@ def _plot(chosen: Sequence[Entry], values: Floats, out: Path) -> str:
     return save(figure, "realdata", out=out)
 
 
-def run(draws: int = 8, processes: int | None = None, out: Path = OUT) -> list[Section]:
+def run(draws: int = DRAWS, processes: int | None = None, out: Path = OUT) -> list[Section]:
     """The summary and every entry."""
     chosen = entries()
     values = simulate(chosen, draws, processes or os.cpu_count() or 1)
@@ -156,7 +157,7 @@ def run(draws: int = 8, processes: int | None = None, out: Path = OUT) -> list[S
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Clusters on real data beside plain clipped RUGNIK.")
-    parser.add_argument("--draws", type=int, default=8, help="draws of the noise for each entry")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="draws of the noise for each entry")
     parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
     options = parser.parse_args()
     publish(run(options.draws, options.processes), "realdata")

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
 OUT = Path(__file__).with_name("out")
+
+_Choice = TypeVar("_Choice")
+
+
+def chosen(default: _Choice, complete: _Choice) -> _Choice:
+    """How much to measure: `complete` with FULL=1 in the environment, else `default`, which takes minutes."""
+    return complete if os.environ.get("FULL") == "1" else default
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +57,13 @@ def _line(fields: Sequence[str]) -> str:
     return f"| {' | '.join(fields)} |"
 
 
-def publish(sections: Sequence[Section], name: str, *, out: Path = OUT) -> None:
+def publish(sections: Sequence[Section], name: str, *, out: Path = OUT, show: bool = True) -> None:
     """Write the sections to `name`.md, then print them; in this order, so that a closed pipe loses no result."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.md"
     path.write_text("\n".join(section.markdown() for section in sections), "utf-8")
+    if not show:
+        return
     console = Console(width=None if sys.stdout.isatty() else 130)
     for section in sections:
         section.show(console)

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -31,10 +31,10 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from bench.report import Section, publish
+from bench.report import Section, chosen, publish
 
 ROWS = 1_000_000
-ROUNDS = 5
+ROUNDS = chosen(3, 5)
 SIZES: dict[str, dict[str, object]] = {"declared": {"declared": ROWS}, "estimated": {"estimate": "0.05"}}
 
 
@@ -176,23 +176,34 @@ class Curator:
         httpx.post(f"{self.url}/v1/datasets", json=body, headers=self.headers).raise_for_status()
         return name
 
-    def upload(self, dataset: str, kind: Kind, file: Path, size: dict[str, object]) -> tuple[float, Watch]:
-        """Order and upload once: the seconds of the upload, and what was measured meanwhile.
+    def upload(
+        self,
+        dataset: str,
+        kind: Kind,
+        file: Path,
+        size: dict[str, object],
+        *,
+        rows: int = ROWS,
+        epsilon: str = "1",
+        watched: bool = True,
+    ) -> tuple[float, Watch]:
+        """Order and upload once: the seconds of the upload, and what was measured meanwhile if it is `watched`.
 
         curl sends the file, so that the process that calls /healthz does nothing else.
         """
-        terms = {"epsilon": "1", "clusters": 8, "size": size}
+        terms = {"epsilon": epsilon, "clusters": 8, "size": size}
         order = httpx.post(f"{self.url}/v1/datasets/{dataset}/releases", json=terms, headers=self.headers)
         address = f"{self.url}/v1/releases/{order.raise_for_status().json()['id']}/records"
         sent = self.headers | {"Content-Type": kind.media_type}
         options = [word for name, value in sent.items() for word in ("-H", f"{name}: {value}")]
-        with Watch(self.url, self.process) as watch:
+        watch = Watch(self.url, self.process)
+        with watch if watched else nullcontext():
             started = time.perf_counter()
             reply = subprocess.run(
                 ["/usr/bin/env", "curl", "-sS", *options, "-T", file, address], check=True, capture_output=True
             )
             seconds = time.perf_counter() - started
-        assert json.loads(reply.stdout)["ingest"]["rows_read"] == ROWS, reply.stdout
+        assert json.loads(reply.stdout)["ingest"]["rows_read"] == rows, reply.stdout
         return seconds, watch
 
 
@@ -222,7 +233,8 @@ def measure(folder: Path, curator: Curator, kind: Kind) -> list[list[str]]:
     ]
 
 
-def _curator(url: str, admin_key: str, process: psutil.Process) -> Curator:
+def curator_at(url: str, admin_key: str, process: psutil.Process) -> Curator:
+    """A curator with a new key."""
     headers = {"Authorization": f"Bearer {admin_key}"}
     reply = httpx.post(f"{url}/v1/keys", json={"name": "curator", "role": "curator"}, headers=headers)
     return Curator(url, process, {"Authorization": f"Bearer {reply.raise_for_status().json()['key']}"})
@@ -233,7 +245,7 @@ def run() -> list[Section]:
     with tempfile.TemporaryDirectory() as name, served(Path(name)) as (url, admin_key, process):
         with Watch(url, process) as idle:
             time.sleep(3)
-        curator = _curator(url, admin_key, process)
+        curator = curator_at(url, admin_key, process)
         lines = [line for kind in KINDS for line in measure(Path(name), curator, kind)]
     return [
         Section(

@@ -6,6 +6,7 @@ large for that.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NoReturn
 
 import numpy as np
@@ -76,7 +77,8 @@ class Counts:
 
     def add(self, records: Records) -> None:
         """Count one more batch, in place: each record raises exactly one cell by one."""
-        self._increments.add(cell_indices(records, self.grid, self._workspace))
+        for cells in _cells_by_block(records, self.grid, self._workspace):
+            self._increments.add(cells)
 
     def __add__(self, other: Counts) -> Counts:
         if self.grid != other.grid:
@@ -192,23 +194,25 @@ class OccupiedCounts:
         raise TypeError("Counts are private: they leave a release only with noise added.")
 
 
-def cell_indices(records: Records, grid: Grid, workspace: Workspace | None = None) -> NDArray[np.int64]:
-    """The cell number of each record: integer arithmetic, the same on every platform.
+def cell_indices(records: Records, grid: Grid) -> NDArray[np.int64]:
+    """The cell number of each record: integer arithmetic, the same on every platform."""
+    numbers = [part.copy() for part in _cells_by_block(records, grid, Workspace())]
+    return np.concatenate([np.empty(0, dtype=np.int64), *numbers])
 
-    With a workspace, the numbers lie in its memory until the next call with it.
-    """
+
+def _cells_by_block(records: Records, grid: Grid, workspace: Workspace) -> Iterator[NDArray[np.int64]]:
+    """The same, block by block. Each block lies in the memory of the workspace until the next one is asked for."""
     if len(records.columns) != grid.dimensions:
         raise InvalidRecords("The records and the grid have different dimensions.")
-    space = Workspace() if workspace is None else workspace
-    numbers: NDArray[np.int64] = space.array("cells", len(records), np.int64)
     (axis, codes), *rest = zip(grid.axes, records.columns, strict=True)
     for block in blocks(len(records)):
-        part = axis.cell_of(codes[block], numbers[block])
-        places = space.array("places", len(part), np.int64)
+        rows = block.stop - block.start
+        cells = axis.cell_of(codes[block], workspace.array("cells", rows, np.int64))
+        places = workspace.array("places", rows, np.int64)
         for other, others in rest:
-            part *= other.cells
-            part += other.cell_of(others[block], places)
-    return numbers
+            cells *= other.cells
+            cells += other.cell_of(others[block], places)
+        yield cells
 
 
 def offsets_of(records: Records, grid: Grid) -> NDArray[np.int16]:

@@ -71,8 +71,10 @@ def take_in(
     dropped, outside = _Marked(rows), _Marked(rows)
     for block in blocks(rows):
         for attribute, column, target in zip(domain.attributes, columns, codes, strict=True):
-            encoded = attribute.encode(column[block], clip=clip, workspace=space)
-            target[block] = encoded.codes
+            place = target[block]
+            encoded = attribute.encode(column[block], clip=clip, workspace=space, out=place)
+            if encoded.codes is not place:
+                place[:] = encoded.codes
             dropped.mark(block, encoded.dropped)
             outside.mark(block, encoded.outside)
     kept = None if dropped.rows is None else ~dropped.rows

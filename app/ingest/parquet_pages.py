@@ -30,8 +30,9 @@ from app.ingest.thrift import I32, I64, LIST, STRUCT, Struct, decode
 
 NOT_PARQUET = "The body is not a Parquet file, or a damaged one."
 MAX_PAGES = 1_000_000
-# Read for a page header: far more than the statistics of a page of numbers take. Those of a page of texts may have two
-# of its texts in full, so a header that is longer is read again, up to the limit of a block.
+# Read for a page header: more than the statistics of a page of numbers take. A header that is longer is read again, up
+# to _HEADER_BYTES. The statistics of a page of texts may have two of its texts in full: up to the limit of a block.
+_SHORT_HEADER_BYTES = KIB
 _HEADER_BYTES = 16 * KIB
 MAX_WALKED_ENTRIES = 2**25  # of all dictionaries of a file together: about five seconds
 
@@ -220,7 +221,7 @@ def _pages(spool: SealedSpool | LocalFile, chunk: _Chunk, limits: Limits) -> Ite
 def _page_at(spool: SealedSpool | LocalFile, position: int, chunk: _Chunk, limits: Limits) -> _Page:
     """The page whose header starts at a position."""
     most = min(limits.max_block_bytes, chunk.stop - position) if chunk.leaf.is_text else _HEADER_BYTES
-    count = _HEADER_BYTES
+    count = _SHORT_HEADER_BYTES
     while True:
         spool.seek(position)
         data = spool.read(count)

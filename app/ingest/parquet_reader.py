@@ -107,9 +107,8 @@ def _arrow_schemas(metadata: Struct) -> list[bytearray]:
 def _open(source: Source, shared: list[int] | None = None) -> pyarrow.parquet.ParquetFile:
     """The file; its leaf columns `shared` are read as Arrow dictionaries."""
     source.seek(0)
-    opened = pa.PythonFile(source, mode="r")
     return pyarrow.parquet.ParquetFile(
-        opened,
+        source.for_arrow(),
         pre_buffer=False,
         buffer_size=_READ_BYTES,
         coerce_int96_timestamp_unit="us",

@@ -12,6 +12,7 @@ dictionaries have long entries and those texts are short together, and where the
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,7 @@ from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.limits import Limits
 
 MAX_BATCHES = 200_000
-_LENGTH_BYTES = 4  # before each text in PLAIN encoding
+_LENGTH = struct.Struct("<I")  # before each text in PLAIN encoding
 _ENTRY_BYTES = 64  # of memory for each entry of a dictionary, besides its text
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}  # enum CompressionCodec
 
@@ -56,7 +57,7 @@ class TextPages:
         # The batch that begins with the last row of page i reaches into the last page that starts before its end.
         last = np.searchsorted(starts, stops - 1 + batch_rows, side="left")
         held = int((total[last] - total[:-1]).max())
-        return held + (self.longest + _LENGTH_BYTES) * batch_rows
+        return held + (self.longest + _LENGTH.size) * batch_rows
 
 
 def require_few_entries(entries: int, limits: Limits) -> None:
@@ -117,8 +118,11 @@ def longest_entry(page: bytes, *, entries: int, inflated: int, codec: int) -> in
         return inflated
     data = memoryview(pa.decompress(page, inflated, codec=_CODECS[codec]) if codec else page)
     longest = position = 0
-    for _ in range(entries):
-        length = int.from_bytes(data[position : position + _LENGTH_BYTES], "little")
-        longest = max(longest, length)
-        position += _LENGTH_BYTES + length
+    try:
+        for _ in range(entries):
+            (length,) = _LENGTH.unpack_from(data, position)
+            longest = max(longest, length)
+            position += _LENGTH.size + length
+    except struct.error:  # beyond the end
+        return inflated
     return longest if position <= len(data) else inflated

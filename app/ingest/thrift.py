@@ -23,78 +23,97 @@ Struct = dict[tuple[int, int], Any]
 
 def decode(data: bytes) -> tuple[Struct, int]:
     """The struct at the start of `data`, and its length in bytes."""
-    reader = _Reader(data)
-    return reader.struct(0), reader.position
+    return _struct(data, 0, 0)
 
 
-class _Reader:
-    """A cursor over `data`."""
+# Each function below reads what starts at `position` and returns it with the position after it.
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.position = 0
 
-    def struct(self, depth: int) -> Struct:
-        """Fields up to the stop byte. The head of a field has the difference to the last field id, and the type."""
-        if depth > _MAX_DEPTH:
+def _struct(data: bytes, position: int, depth: int) -> tuple[Struct, int]:
+    """Fields up to the stop byte. The head of a field has the difference to the last field id, and the type.
+
+    Numbers are decoded here as far as they take one byte: a file has a header for each page, and most of it are such.
+    """
+    if depth > _MAX_DEPTH:
+        raise ValueError
+    values: Struct = {}
+    seen = set()
+    field = 0
+    while head := data[position]:
+        position += 1
+        step, kind = head >> 4, head & 15
+        if step:
+            field += step
+        else:
+            field, position = _zigzag(data, position, 16)
+        if field in seen:
             raise ValueError
-        values: Struct = {}
-        seen = set()
-        field = 0
-        while head := self._byte():
-            step, kind = divmod(head, 16)
-            field = field + step if step else self._zigzag(16)
-            if field in seen:
-                raise ValueError
-            seen.add(field)
-            values[field, kind] = kind == _TRUE if kind in {_TRUE, _FALSE} else self._value(kind, depth)
-        return values
-
-    def _value(self, kind: int, depth: int) -> Any:
+        seen.add(field)
         if kind in _BITS:
-            return self._zigzag(_BITS[kind])
-        if kind == STRUCT:
-            return self.struct(depth + 1)
-        if kind in {LIST, _SET}:
-            return self._list(depth + 1)
-        if kind == BINARY:
-            return self._bytes(self._varint(32))
-        if kind == _DOUBLE:
-            return self._bytes(8)
-        if kind in {_TRUE, _FALSE, _BYTE}:  # inside a list, a boolean takes one byte
-            return self._byte()
-        raise ValueError  # maps do not occur in parquet.thrift
+            number = data[position]
+            if number < 0x80:
+                position += 1
+                values[field, kind] = (number >> 1) ^ -(number & 1)
+            else:
+                values[field, kind], position = _zigzag(data, position, _BITS[kind])
+        elif kind in {_TRUE, _FALSE}:
+            values[field, kind] = kind == _TRUE
+        else:
+            values[field, kind], position = _value(data, position, kind, depth)
+    return values, position + 1
 
-    def _list(self, depth: int) -> list[Any]:
-        if depth > _MAX_DEPTH:
+
+def _value(data: bytes, position: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind == BINARY:
+        length, position = _varint(data, position, 32)
+        return _bytes(data, position, length)
+    if kind == STRUCT:
+        return _struct(data, position, depth + 1)
+    if kind in _BITS:
+        return _zigzag(data, position, _BITS[kind])
+    if kind in {LIST, _SET}:
+        return _list(data, position, depth + 1)
+    if kind == _DOUBLE:
+        return _bytes(data, position, 8)
+    if kind in {_TRUE, _FALSE, _BYTE}:  # inside a list, a boolean takes one byte
+        return data[position], position + 1
+    raise ValueError  # maps do not occur in parquet.thrift
+
+
+def _list(data: bytes, position: int, depth: int) -> tuple[list[Any], int]:
+    if depth > _MAX_DEPTH:
+        raise ValueError
+    size, kind = divmod(data[position], 16)
+    position += 1
+    if size == 15:
+        size, position = _varint(data, position, 32)
+    values = []
+    for _ in range(size):
+        value, position = _value(data, position, kind, depth)
+        values.append(value)
+    return values, position
+
+
+def _zigzag(data: bytes, position: int, bits: int) -> tuple[int, int]:
+    number, position = _varint(data, position, bits)
+    return (number >> 1) ^ -(number & 1), position
+
+
+def _varint(data: bytes, position: int, bits: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[position]
+        position += 1
+        number |= (byte & 0x7F) << shift
+        if number >> bits:
             raise ValueError
-        size, kind = divmod(self._byte(), 16)
-        size = self._varint(32) if size == 15 else size
-        return [self._value(kind, depth) for _ in range(size)]
+        if byte < 0x80:
+            return number, position
+        shift += 7
 
-    def _zigzag(self, bits: int) -> int:
-        number = self._varint(bits)
-        return (number >> 1) ^ -(number & 1)
 
-    def _varint(self, bits: int) -> int:
-        number = shift = 0
-        while True:
-            byte = self._byte()
-            number |= (byte & 0x7F) << shift
-            if number >> bits:
-                raise ValueError
-            if byte < 0x80:
-                return number
-            shift += 7
-
-    def _bytes(self, count: int) -> bytes:
-        start = self.position
-        self.position += count
-        if self.position > len(self._data):
-            raise ValueError
-        return self._data[start : self.position]
-
-    def _byte(self) -> int:
-        value = self._data[self.position]
-        self.position += 1
-        return value
+def _bytes(data: bytes, position: int, count: int) -> tuple[bytes, int]:
+    end = position + count
+    if end > len(data):
+        raise ValueError
+    return data[position:end], end

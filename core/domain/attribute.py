@@ -80,10 +80,12 @@ class Attribute(ABC):
         """The axis that gives its values so many cells, and missing values one more if they are kept."""
 
     @abstractmethod
-    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
+    def encode(
+        self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None, out: Codes | None = None
+    ) -> Encoded:
         """The codes of a column, each value by itself. Values out of bounds move to the bound where `clip` says so.
 
-        With a workspace, the codes may lie in it, and the next call with it may overwrite them.
+        With `out`, an array for as many codes, they may lie there. Intermediate results may lie in the workspace.
         """
 
     @abstractmethod

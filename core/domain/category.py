@@ -14,6 +14,7 @@ from core.domain.attribute import (
     MISSING,
     MISSING_LABEL,
     Attribute,
+    Codes,
     Encoded,
     Missing,
     missing_of,
@@ -81,11 +82,13 @@ class Category(Attribute):
         del cells
         return CategoryAxis(self.most_cells, self.keeps_missing)
 
-    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
+    def encode(
+        self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None, out: Codes | None = None
+    ) -> Encoded:
         """The place of each value; all other values come after the last one."""
-        del clip  # categories have no bounds
+        del clip, workspace  # categories have no bounds, and their codes need nothing in between
         if column.min(initial=0) >= 0:
-            clean = (workspace or Workspace()).array("codes", len(column), np.uint32)
+            clean: Codes = np.empty(len(column), dtype=np.uint32) if out is None else out
             np.copyto(clean, column, casting="unsafe")
             return Encoded(clean, None, None)
         is_missing, is_other = column == MISSING, column == OTHER

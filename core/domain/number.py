@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
-from core.domain.attribute import Encoded, Missing, Ordered, missing_of, refused_end, require_fields, require_name
+from core.domain.attribute import (
+    Codes,
+    Encoded,
+    Missing,
+    Ordered,
+    missing_of,
+    refused_end,
+    require_fields,
+    require_name,
+)
 from core.domain.axis import MAX_CELLS_PER_AXIS, Axis, UniformAxis
 from core.errors import InvalidDomain
 from core.workspace import Workspace
@@ -107,11 +116,13 @@ class Number(Ordered):
         edges = self.edges(axis)
         return float(edges[cell] + np.clip(share, 0.0, 1.0) * (edges[cell + 1] - edges[cell]))
 
-    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
+    def encode(
+        self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None, out: Codes | None = None
+    ) -> Encoded:
         """Fixed point. A value that is not finite is missing."""
         low, high = column.min(initial=np.inf), column.max(initial=-np.inf)  # NaN where a value is NaN
         if not np.isnan(low) and low >= self.lower and high <= self.upper:
-            return Encoded(self._codes(column, high, workspace or Workspace()), None, None)
+            return Encoded(self._codes(column, high, workspace or Workspace(), out), None, None)
         present = np.isfinite(column)
         is_missing = None if present.all() else ~present
         values = column if is_missing is None else np.where(present, column, self.lower)
@@ -119,22 +130,26 @@ class Number(Ordered):
         outside = None if inside.all() else ~inside
         if outside is not None:
             values = np.clip(values, self.lower, self.upper)
-        codes = self._codes(values, self.upper, workspace or Workspace())
+        codes = self._codes(values, self.upper, workspace or Workspace(), out)
         return finish(self, codes, is_missing, outside, clip=clip)
 
-    def _codes(self, values: NDArray[Any], high: float, workspace: Workspace) -> NDArray[np.uint32]:
-        """The codes of values within the bounds, none of them above `high`, in arrays of the workspace.
+    def _codes(self, values: NDArray[Any], high: float, workspace: Workspace, out: Codes | None) -> Codes:
+        """The codes of values within the bounds, none of them above `high`; in `out` if that is given.
 
         Each step rounds monotonically, so no code exceeds that of `high`: only where that one does is the largest code
         imposed on all.
         """
-        shares = np.subtract(values, self.lower, out=workspace.array("shares", len(values), np.float64))
-        shares /= self.width
+        shares = workspace.array("shares", len(values), np.float64)
+        if self.lower:
+            np.subtract(values, self.lower, out=shares)
+            shares /= self.width
+        else:  # a value less zero is the value
+            np.divide(values, self.width, out=shares)
         shares *= _SCALE
         np.ceil(shares, out=shares)
         if np.ceil((np.float64(high) - self.lower) / self.width * _SCALE) > _LARGEST:
             np.minimum(shares, _LARGEST, out=shares)
-        codes = workspace.array("codes", len(values), np.uint32)
+        codes: Codes = np.empty(len(values), dtype=np.uint32) if out is None else out
         np.copyto(codes, shares, casting="unsafe")
         return codes
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Floats
-from core.domain.attribute import MISSING, Encoded, Ordered, require_name
+from core.domain.attribute import MISSING, Codes, Encoded, Ordered, require_name
 from core.domain.axis import Axis, RunAxis
 from core.domain.number import finish
 from core.errors import InvalidDomain
@@ -124,9 +124,11 @@ class WholeValues(Ordered):
         number = min(max(ceil(share * run - _ROUNDING), 1), run) - 1
         return (self.first + int(starts[cell]) + number) / self.steps_per_unit
 
-    def encode(self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None) -> Encoded:
+    def encode(
+        self, column: NDArray[Any], *, clip: bool, workspace: Workspace | None = None, out: Codes | None = None
+    ) -> Encoded:
         """The number of each value."""
-        if (codes := self._clean(column, workspace or Workspace())) is not None:
+        if (codes := self._clean(column, workspace or Workspace(), out)) is not None:
             return Encoded(codes, None, None)
         is_missing = self._is_missing(column)
         values = column if is_missing is None else np.where(is_missing, column.dtype.type(self.first), column)
@@ -137,8 +139,8 @@ class WholeValues(Ordered):
         codes = (values.astype(np.int64) - self.first).astype(self.code_type)
         return finish(self, codes, is_missing, outside, clip=clip)
 
-    def _clean(self, column: NDArray[Any], workspace: Workspace) -> NDArray[Any] | None:
-        """The codes of a column of whole values within the bounds; None for any other column."""
+    def _clean(self, column: NDArray[Any], workspace: Workspace, out: Codes | None) -> Codes | None:
+        """The codes of a column of whole values within the bounds, in `out` if given; None for any other column."""
         low, high = column.min(initial=self.last), column.max(initial=self.first)  # NaN where a value is NaN
         if not (low >= self.first and high <= self.last):
             return None
@@ -147,7 +149,7 @@ class WholeValues(Ordered):
         if column.dtype.kind == "f" and not np.array_equal(numbers, column):
             return None
         numbers -= self.first
-        codes = workspace.array("codes", len(column), self.code_type)
+        codes: Codes = np.empty(len(column), dtype=self.code_type) if out is None else out
         np.copyto(codes, numbers, casting="unsafe")
         return codes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +19,7 @@ from app.ingest.columns.converter import Column, Converter
 _NUMBER = re.compile(rb"[ \t]*+[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+[ \t]*+")
 # The same for RE2, which never backtracks, once spaces and tabs are removed.
 _TRIMMED_NUMBER = r"\A[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z"
+_NUMBERS = {float, int, type(None)}  # a truth value is none: its type is bool
 
 
 class NumberConverter(Converter):
@@ -36,6 +38,13 @@ class NumberConverter(Converter):
         if isinstance(value, bool) or not isinstance(value, int | float):
             return super().from_json(value)
         return float(value)
+
+    def from_jsons(self, values: Iterable[object]) -> Column:
+        """As by `from_json`, all at once where every value is a number or null. Whole numbers round correctly too."""
+        values = list(values)
+        if set(map(type, values)) <= _NUMBERS:
+            return np.array(values, dtype=np.float64)  # None becomes NaN
+        return super().from_jsons(values)
 
     def reads(self, kind: pa.DataType) -> bool:
         """Numeric types, and truth values, none of which is a number."""

@@ -21,9 +21,11 @@ from app.ingest.csv_reader import CsvParser
 from app.ingest.errors import WrongColumnType
 from app.ingest.formats import MediaType, read_batches
 from app.ingest.limits import Limits
+from app.ingest.parquet_texts import longest_entry
 from core.domain.attribute import MISSING, Attribute
 from core.domain.category import OTHER
 from core.domain.kinds import KINDS, attribute_of
+from core.domain.number import Number
 from tests.app.ingest.bodies import WRITERS, arrow_body, csv_body, ndjson_body, parquet_body
 from tests.app.ingest.mixed import MIXED, TEXTS, cases
 
@@ -334,3 +336,26 @@ def test_a_decimal_whose_scale_pyarrow_does_not_bound_is_refused_before_it_is_co
     body = arrow_body(pa.table({"x": pa.nulls(1, kind)}))
     with pytest.raises(WrongColumnType):
         list(read_batches([body], Wanted((attribute,)), media_type=MediaType.ARROW_STREAM, gzip=False, limits=Limits()))
+
+
+_JSON_NUMBERS = st.none() | st.floats() | st.integers(-(2**63), 2**64 - 1)
+
+
+@given(st.lists(_JSON_NUMBERS, max_size=20), st.lists(st.booleans() | st.text("0.5e-", max_size=3), max_size=1))
+def test_json_numbers_of_a_batch_are_those_of_single_values(numbers: list[object], others: list[object]) -> None:
+    """To the last bit, whether all are converted at once or another value among them prevents that."""
+    converter = converter_of(Number("x", 0, 1))
+    values = [*numbers, *others]
+    expected = np.array([float(converter.from_json(value)) for value in values], dtype=np.float64)
+    converted = converter.from_jsons(values)
+    assert converted.dtype == np.float64
+    assert np.array_equal(converted, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5])
+def test_the_longest_text_of_a_dictionary_is_unclear_where_the_page_ends_early(cut: int) -> None:
+    """Then the whole page is taken for one text."""
+    texts = [b"a", b"four", b""]
+    page = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+    longest = longest_entry(page[: len(page) - cut], entries=len(texts), inflated=99, codec=0)
+    assert longest == (99 if cut else 4)

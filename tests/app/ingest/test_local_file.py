@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.ingest import local_file
 from app.ingest.errors import UnreadableFile
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
@@ -37,3 +38,24 @@ def test_a_damaged_local_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rows").write_bytes(body[:-20] + b"\xff" * 12 + body[-8:])
     with LocalFile(tmp_path / "rows") as file, pytest.raises(UnreadableFile):
         checked(file, MediaType.PARQUET)
+
+
+def test_a_local_file_is_the_one_that_was_opened_whatever_its_name_is_by_now(tmp_path: Path) -> None:
+    """What was checked is what is read: another file of the same name is not looked at."""
+    path = tmp_path / "rows"
+    path.write_bytes(parquet_body(table(300)))
+    with LocalFile(path) as file:
+        path.unlink()
+        path.write_bytes(parquet_body(table(20)))
+        assert checked(file, MediaType.PARQUET).rows_read == 300
+
+
+def test_a_local_file_is_read_through_python_where_descriptors_have_no_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers of rows, on systems without /proc."""
+    monkeypatch.setattr(local_file, "_DESCRIPTORS", tmp_path / "none")
+    path = tmp_path / "rows"
+    path.write_bytes(parquet_body(table(300)))
+    with LocalFile(path) as file:
+        assert checked(file, MediaType.PARQUET).rows_read == 300

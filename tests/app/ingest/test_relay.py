@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
+from app.ingest import relay as relay_module
 from app.ingest.relay import Relay
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as a second thread takes, whatever the machine has."""
+    monkeypatch.setattr(relay_module, "usable_cores", lambda: 2)
 
 
 def relayed(work: Callable[[int], None], items: Iterable[int]) -> None:
@@ -83,3 +90,20 @@ def test_a_failure_of_the_reader_ends_the_thread_without_working_on_what_waits()
         relayed(work, items())
     assert len(done) <= 1
     assert threading.active_count() <= before + 1
+
+
+def test_on_a_single_core_there_is_no_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items are worked on where they come from, in order, and what goes wrong is raised at once."""
+    monkeypatch.setattr(relay_module, "usable_cores", lambda: 1)
+    done: list[tuple[int, int]] = []
+    relayed(lambda item: done.append((item, threading.get_ident())), range(10))
+    assert done == [(item, threading.get_ident()) for item in range(10)]
+
+    def work(item: int) -> None:
+        done.append((item, 0))
+        raise LookupError
+
+    done.clear()
+    with pytest.raises(LookupError):
+        relayed(work, range(10))
+    assert done == [(0, 0)]
