@@ -55,18 +55,29 @@ def count_and_send(
     client: Client, order: str, files: str, place: Place, schema: Schema, *, media_type: str | None
 ) -> Published:
     """Count all files for each step of an order and send the counts."""
+    from app.engines.people import key_of
     from app.engines.sending import send_all
     from rugnik.wire import Published
 
     terms = client.release(order).plan.order
     chosen = Schema({name: schema.attributes[name] for name in terms["attributes"]}, schema.source, unit=schema.unit)
-    with _opened(place, files, chosen, terms["out_of_range"], media_type, title="Counting") as engine:
+    opened = _opened(
+        place, files, chosen, terms["out_of_range"], media_type, title="Counting", person_key=key_of(order)
+    )
+    with opened as engine:
         return Published.of(send_all(client, order, engine).raw)
 
 
 @contextmanager
 def _opened(
-    place: Place, files: str, schema: Schema, out_of_range: str | None, media_type: str | None, *, title: str
+    place: Place,
+    files: str,
+    schema: Schema,
+    out_of_range: str | None,
+    media_type: str | None,
+    *,
+    title: str,
+    person_key: bytes | None = None,
 ) -> Iterator[Engine]:
     from app.engines.counting import open_engine
     from app.engines.dask_cluster import UnfitCluster
@@ -85,6 +96,7 @@ def _opened(
             "unit": Unit.from_json(schema.unit),
             "out_of_range": OutOfRange(out_of_range or "clip"),
             "media_type": None if media_type is None else MediaType(media_type),
+            "person_key": person_key,
         }
     except InvalidDomain as error:
         fail(str(error), Code.USAGE)

@@ -7,7 +7,8 @@ counts, and they add up. Any executor will do whose workers can open the files a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import secrets
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -16,20 +17,18 @@ from multiprocessing import get_context
 from typing import Protocol
 
 from app.engines.files import find_files
-from app.engines.parts import Job, Part, count_part, parts_of, read_part
+from app.engines.parts import NO_ROWS, Job, Part, Progress, count_part, parts_of
+from app.engines.people import PersonEngine
 from app.ingest.formats import MediaType
+from app.ingest.keyed_hash import SECRET_BYTES
 from app.ingest.limits import MIB, Limits
-from app.ingest.people import PersonBuffer
-from app.ingest.record_buffer import RecordBuffer
-from app.ingest.upload import Ingest, judge
+from app.ingest.upload import Ingest
 from core.counting import Tally, Target
 from core.domain.domain import Domain
 from core.records import OutOfRange
 from core.unit import Unit
 
-Progress = Callable[[int, int], object]  # parts done, parts in all
 _WORTH_PROCESSES = 256 * MIB  # of files, from which on processes are worth their start
-_NONE = Ingest(rows_read=0, rows_dropped=0, rows_clipped=0)
 
 
 class Engine(Protocol):
@@ -57,7 +56,7 @@ def count_parts(
     """
     waiting = iter(parts)
     running: set[Future[tuple[Tally | None, Ingest]]] = set()
-    tally, ingest, done = None, _NONE, 0
+    tally, ingest, done = None, NO_ROWS, 0
     try:
         while True:
             for part in islice(waiting, at_once - len(running)):
@@ -102,57 +101,6 @@ class RecordEngine:
         return count_parts(self.executor, self.parts, self.job, target, at_once=self.at_once, progress=self.progress)
 
 
-class PersonEngine:
-    """For persons as privacy units: all rows are read once, in this process, and bounded together.
-
-    What is kept of each person stays in a buffer, beyond memory in a sealed spool, so that every step counts the same
-    rows.
-    """
-
-    def __init__(self, parts: Sequence[Part], job: Job, progress: Progress | None) -> None:
-        self._parts, self._job, self._progress = parts, job, progress
-        self._exits = ExitStack()
-        self._kept: RecordBuffer | None = None
-        self._ingest = _NONE
-
-    def check(self) -> Ingest:
-        """What becomes of the rows."""
-        self._bounded()
-        return self._ingest
-
-    def count(self, target: Target) -> Tally:
-        """The exact counts of one step."""
-        counter = target.counter()
-        for records in self._bounded().pages():
-            counter.add(records)
-        return counter.tally()
-
-    def close(self) -> None:
-        """Forget the rows."""
-        self._exits.close()
-
-    def _bounded(self) -> RecordBuffer:
-        if self._kept is not None:
-            return self._kept
-        job, bound = self._job, self._job.unit.max_rows
-        dtypes = tuple(each.code_type for each in job.domain.attributes)
-        kept = self._exits.enter_context(RecordBuffer(dtypes=dtypes, limits=job.limits))
-        with PersonBuffer(dtypes=dtypes, max_rows=bound, limits=job.limits) as people:
-            for done, part in enumerate(self._parts, start=1):
-                for batch in read_part(part, job):
-                    judged = judge(batch, job.domain, job.out_of_range)
-                    self._ingest += judged.ingest
-                    people.add(judged.ids, judged.records)
-                if self._progress is not None:
-                    self._progress(done, len(self._parts))
-            for records in people.kept():
-                kept.add(records)
-            over_limit = self._ingest.rows_kept - people.rows_kept_by(bound)
-        self._ingest = replace(self._ingest, rows_over_limit=over_limit)
-        self._kept = kept
-        return kept
-
-
 @contextmanager
 def open_engine(
     files: Sequence[str],
@@ -164,23 +112,28 @@ def open_engine(
     media_type: MediaType | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    person_key: bytes | None = None,
 ) -> Iterator[Engine]:
-    """An engine for the rows of these files: threads of this process, or a Dask cluster if a scheduler is named.
+    """An engine for the rows of these files: cores of this machine, or a Dask cluster if a scheduler is named.
 
+    `person_key` decides which rows of a person are kept (`people.key_of`). None: a fresh one, for numbers of rows.
     Raises NoFiles for files that are not there, and UnfitCluster for a cluster that must not see private rows.
     """
     job = Job(domain, unit, out_of_range, _unlimited(limits))
     parts = [part for file in find_files(files, media_type) for part in parts_of(file)]
     with ExitStack() as exits:
+        key = secrets.token_bytes(SECRET_BYTES) if person_key is None else person_key
         if scheduler is not None:
             from app.engines.dask_cluster import connected  # noqa: PLC0415 - an extra
+            from app.engines.shuffle import ShuffleEngine  # noqa: PLC0415
 
-            executor, at_once = exits.enter_context(connected(scheduler, unit))
-            yield RecordEngine(executor, parts, job, at_once, progress)
+            cluster = exits.enter_context(connected(scheduler))
+            if unit.is_person:
+                yield exits.enter_context(ShuffleEngine(cluster, parts, job, key, progress))
+            else:
+                yield RecordEngine(cluster.executor, parts, job, cluster.at_once, progress)
         elif unit.is_person:
-            people = PersonEngine(parts, job, progress)
-            exits.callback(people.close)
-            yield people
+            yield exits.enter_context(PersonEngine(parts, job, key, progress))
         else:
             cores = os.cpu_count() or 1
             executor = exits.enter_context(_local(min(cores, len(parts)), parts))

@@ -34,6 +34,9 @@ PART_BYTES = 64 * MIB  # of a text file; about the same of Parquet
 _READ_BYTES = MIB
 _BY_LINES = (MediaType.CSV, MediaType.NDJSON)
 
+Progress = Callable[[int, int], object]  # parts done, parts in all
+NO_ROWS = Ingest(rows_read=0, rows_dropped=0, rows_clipped=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -70,7 +73,7 @@ def parts_of(file: SourceFile) -> list[Part]:
 def count_part(part: Part, job: Job, target: Target | None) -> tuple[Tally | None, Ingest]:
     """The exact counts of a part, None without a target, and what became of its rows. Both are private."""
     counter = None if target is None else target.counter()
-    total, workspace = Ingest(rows_read=0, rows_dropped=0, rows_clipped=0), Workspace()
+    total, workspace = NO_ROWS, Workspace()
     with closing(read_part(part, job)) as batches:
         for batch in batches:
             judged = judge(batch, job.domain, job.out_of_range, workspace)

@@ -1,7 +1,8 @@
 """PersonBuffer: contribution bounding for the privacy unit "person", at most `max_rows` rows of each.
 
 Which rows are kept. For row number j (from 0) among the equal records r of person i, let t = PRF_k(i, r, j), with a
-fresh secret k for each buffer. Of each person the rows with the smallest (t, r) are kept, at most `max_rows` of them.
+fresh secret k for each buffer unless one is given. Of each person the rows with the smallest (t, r) are kept, at most
+`max_rows` of them.
 
 Why one person changes the counts by at most c = max_rows. Fix k. Let g_k(i, R_i) be the rows kept of person i, where
 R_i is the multiset of that person's records. The definition above mentions nothing but k, i and R_i: not the order of
@@ -50,8 +51,9 @@ class PersonBuffer:
     dtypes    of the columns of the records: uint32 or uint64 each
     max_rows  rows kept of a person at most; 1 or more
     limits    buffer_bytes, spool_bytes and spool_folder apply
+    secret    the key k, SECRET_BYTES bytes; None: a fresh one
 
-    A context manager: on exit it closes the spool. `_secret` is for tests.
+    A context manager: on exit it closes the spool.
     """
 
     def __init__(
@@ -60,11 +62,11 @@ class PersonBuffer:
         dtypes: Sequence[np.dtype[Any]],
         max_rows: int,
         limits: Limits,
-        _secret: bytes | None = None,
+        secret: bytes | None = None,
     ) -> None:
         self._dtypes = tuple(dtypes)
         self._limits = limits
-        self._keyed_hash = KeyedHash(secrets.token_bytes(SECRET_BYTES) if _secret is None else _secret)
+        self._keyed_hash = KeyedHash(secrets.token_bytes(SECRET_BYTES) if secret is None else secret)
         self._batches: list[tuple[pa.LargeBinaryArray, Records]] = []
         self._batched_rows = 0
         self._parts: list[PersonRows] = []

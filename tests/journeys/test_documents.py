@@ -25,6 +25,12 @@ PRINTED: dict[str, tuple[str, ...]] = {
     ),
     "docs/tutorial/analyst.md": ("correlation", "without_cut_cells", "size_low", "stability"),
     "docs/tutorial/tables.md": ("rows kept", "rows per person", "(missing)", "Count(", "2026-"),
+    "docs/engines.md": (
+        "9 cells on each of 3 axes",
+        "0.5 spent, 2.5 left",
+        "0.5 spent, 2 left",
+        "counted by threads: published",
+    ),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py

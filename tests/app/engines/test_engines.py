@@ -2,130 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
-import signal
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import dask
 import fsspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.ipc
-import pyarrow.parquet
 import pytest
-from distributed import LocalCluster
 
 from app.engines import parts
-from app.engines.counting import Engine, RecordEngine, count_parts, open_engine
-from app.engines.dask_cluster import UnfitCluster, connected, require_private_way
+from app.engines.counting import RecordEngine, count_parts
 from app.engines.files import NoFiles, find_files
 from app.engines.parts import Job, parts_of
+from app.engines.people import key_of
 from app.ingest.errors import MissingColumns
 from app.ingest.formats import MediaType
-from app.ingest.limits import Limits
-from app.ingest.upload import read_upload
-from core.budget import Epsilon
-from core.counting import Drawn, Step, Tally, Target, next_target
-from core.domain.category import Category
-from core.domain.domain import Domain
-from core.domain.number import Number
-from core.plan import DeclaredSize, Order
+from core.counting import Step, Tally, Target
 from core.records import OutOfRange
 from core.unit import RECORD, Unit
-
-DOMAIN = Domain((Number("age", 0, 100), Category("sex", ("f", "m"))))
-ROWS = 5000
-LIMITS = Limits()
-
-
-def table(seed: int = 1, rows: int = ROWS) -> pa.Table:
-    """Rows with values out of range, missing and of no category, and a person for each few of them."""
-    rng = np.random.default_rng(seed)
-    ages = rng.normal(50, 30, rows)
-    return pa.table(
-        {
-            "age": pa.array(ages, mask=rng.random(rows) < 0.05),
-            "sex": pa.array(rng.choice(["f", "m", "x"], rows)),
-            "patient": pa.array(rng.integers(0, rows // 4, rows)),
-        }
-    )
-
-
-def order_for(domain: Domain = DOMAIN, unit: Unit = RECORD) -> Order:
-    """A plain order."""
-    size = DeclaredSize(ROWS)
-    return Order(attributes=domain.attributes, epsilon=Epsilon.parse("1"), clusters=4, size=size, unit=unit)
-
-
-def target_for(domain: Domain = DOMAIN, unit: Unit = RECORD) -> Target:
-    """Its cells."""
-    return next_target(order_for(domain, unit), Drawn(), max_cells=10**6)
-
-
-def engine_for(*files: object, **changes: Any) -> Any:
-    """A local engine."""
-    options: dict[str, Any] = {
-        "domain": DOMAIN,
-        "unit": RECORD,
-        "out_of_range": OutOfRange.CLIP,
-        "limits": LIMITS,
-    } | changes
-    return open_engine([str(file) for file in files], **options)
-
-
-def counted(*files: object, **changes: Any) -> tuple[np.ndarray[Any, Any], Any]:
-    """All counts, and what became of the rows."""
-    target = target_for(changes.get("domain", DOMAIN), changes.get("unit", RECORD))
-    engine: Engine
-    with engine_for(*files, **changes) as engine:
-        return target.dense(engine.count(target)), engine.check()
-
-
-def write(rows: pa.Table, path: Path) -> Path:
-    """A file of the kind that its name says."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    match path.suffixes[0]:
-        case ".parquet":
-            pa.parquet.write_table(rows, path, row_group_size=700)
-        case ".arrow":
-            with pa.ipc.new_stream(path, rows.schema) as writer:
-                writer.write_table(rows, max_chunksize=900)
-        case ".csv":
-            pa.csv.write_csv(rows, path)
-        case ".ndjson":
-            path.write_text("\n".join(map(_line, rows.to_pylist())))
-    if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(path.read_bytes()))
-    return path
-
-
-def _line(row: dict[str, Any]) -> str:
-    return json.dumps(row)
-
-
-def uploaded(path: Path, media_type: MediaType, *, unit: Unit = RECORD) -> tuple[np.ndarray[Any, Any], Any]:
-    """The counts that an upload of this file gives."""
-    target = target_for(unit=unit)
-    with read_upload(
-        [path.read_bytes()],
-        media_type=media_type,
-        gzip=path.suffix == ".gz",
-        order=order_for(unit=unit),
-        domain=DOMAIN,
-        out_of_range=OutOfRange.CLIP,
-        max_cells=10**6,
-        limits=LIMITS,
-    ) as rows:
-        assert target.plan is not None
-        counts: Any = rows.count_on(target.plan)
-        return counts.cells, rows.ingest
+from tests.support.engines import DOMAIN, LIMITS, ROWS, counted, engine_for, table, target_for, uploaded, write
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv", "a.csv.gz", "a.ndjson", "a.arrow"])
@@ -235,6 +132,16 @@ def test_persons_are_bounded_over_all_files(tmp_path: Path) -> None:
         assert abs(engine.count(Target(Step.SIZE, target.order)).total - first.sum()) <= min(2, len(person))
 
 
+def test_a_release_keeps_the_same_rows_in_every_run(tmp_path: Path) -> None:
+    """Steps of one release may be counted by two runs of a command; another release keeps other rows."""
+    write(table(), tmp_path / "a.parquet")
+    first, again, other = (
+        counted(tmp_path, unit=Unit("patient", 1), person_key=key_of(release))[0] for release in ("r1", "r1", "r2")
+    )
+    assert (first == again).all()
+    assert (first != other).any()
+
+
 def test_one_row_more_moves_one_count_by_one(tmp_path: Path) -> None:
     """Neighbours, through any cut of the files."""
     rows = table(rows=300)
@@ -287,67 +194,3 @@ def test_tallies_add_up() -> None:
     assert merged.numbers.tolist() == [7, 2, 4]
     assert merged.sums is not None
     assert merged.sums.tolist() == [[-1], [5], [8]]
-
-
-# --- a Dask cluster
-
-
-@pytest.fixture
-def cluster() -> Iterator[LocalCluster]:
-    """Two worker processes of one thread that write nothing to disk."""
-    off = {"distributed.worker.memory.target": False, "distributed.worker.memory.spill": False}
-    with dask.config.set(off), _cluster(n_workers=2) as opened:
-        yield opened
-
-
-def _cluster(**options: Any) -> LocalCluster:
-    return LocalCluster(
-        threads_per_worker=1, dashboard_address=None, host="127.0.0.1", protocol="tcp", silence_logs=50, **options
-    )
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_cluster_that_loses_a_worker_gives_the_same_counts(tmp_path: Path, cluster: LocalCluster) -> None:
-    """One of two workers is killed in the middle: its parts are counted again elsewhere."""
-    for part in range(40):
-        write(table(seed=part), tmp_path / f"{part:02}.parquet")
-    expected, _ = counted(tmp_path)
-    target = target_for()
-    killed: list[int] = []
-
-    def kill_one(done: int, _all: int) -> None:
-        if done >= 5 and not killed:
-            killed.append(next(iter(cluster.workers.values())).pid)
-            os.kill(killed[0], signal.SIGKILL)
-
-    with engine_for(tmp_path, scheduler=cluster.scheduler_address, progress=kill_one) as engine:
-        assert (target.dense(engine.count(target)) == expected).all()
-    assert killed
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_cluster_that_may_write_to_disk_sees_no_row(tmp_path: Path) -> None:
-    """Dask's default is to spill."""
-    write(table(), tmp_path / "a.parquet")
-    with (
-        _cluster(n_workers=1) as spilling,
-        pytest.raises(UnfitCluster, match="SPILL=False"),
-        engine_for(tmp_path, scheduler=spilling.scheduler_address),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("scheduler", ["tcp://10.1.2.3:8786", "10.1.2.3:8786", "tcp://scheduler:8786", "ws://10.1.2.3"])
-def test_another_machine_is_reached_over_tls_alone(scheduler: str) -> None:
-    """Refused before anything is sent."""
-    with pytest.raises(UnfitCluster, match="TLS"):
-        require_private_way(scheduler)
-    require_private_way("tls://10.1.2.3:8786")
-    require_private_way("tcp://127.0.0.1:8786")
-    require_private_way("localhost:8786")
-
-
-def test_persons_are_not_counted_on_a_cluster() -> None:
-    """Their rows must be bounded together, which takes all of them in one place."""
-    with pytest.raises(UnfitCluster, match="--engine local"), connected("tcp://127.0.0.1:1", Unit("patient", 2)):
-        pass

@@ -82,7 +82,7 @@ def buffer_with(
     batches: Iterable[list[Row]], *, max_rows: int, limits: Limits, secret: bytes | None = SECRET
 ) -> Iterator[PersonBuffer]:
     """A buffer after the last `add`."""
-    with PersonBuffer(dtypes=DTYPES, max_rows=max_rows, limits=limits, _secret=secret) as buffer:
+    with PersonBuffer(dtypes=DTYPES, max_rows=max_rows, limits=limits, secret=secret) as buffer:
         for batch in batches:
             buffer.add(pa.array([row[0] for row in batch], type=pa.binary()), records_of(batch))
         yield buffer
@@ -224,7 +224,7 @@ def times_kept(rows: list[Record], *, max_rows: int, persons: int, keys: int) ->
     times = np.zeros(max(row[0] for row in rows) + 1, dtype=np.int64)
     for key in range(keys):
         secret = key.to_bytes(16, "little")
-        with PersonBuffer(dtypes=DTYPES, max_rows=max_rows, limits=Limits(), _secret=secret) as buffer:
+        with PersonBuffer(dtypes=DTYPES, max_rows=max_rows, limits=Limits(), secret=secret) as buffer:
             buffer.add(ids.take(everyone), Records(columns))
             for records in buffer.kept():
                 times += np.bincount(records.columns[0], minlength=len(times))
@@ -290,7 +290,7 @@ def test_a_person_may_have_a_million_rows(distinct: int) -> None:
     choices = []
     for buffer_bytes in (MIB, 1000 * MIB):
         limits = Limits(buffer_bytes=buffer_bytes)
-        with PersonBuffer(dtypes=DTYPES, max_rows=7, limits=limits, _secret=SECRET) as buffer:
+        with PersonBuffer(dtypes=DTYPES, max_rows=7, limits=limits, secret=SECRET) as buffer:
             for start in range(0, 10**6, 50_000):
                 codes = np.arange(start, start + 50_000, dtype=np.uint32) % np.uint32(distinct)
                 buffer.add(pa.array([b"the same"] * 50_000), Records((codes, codes.astype(np.uint64))))
