@@ -9,6 +9,7 @@ from anyio import to_thread
 from fastapi import Request, Response
 
 from app.access.principal import Principal
+from app.http.middleware.observe_requests import is_noted
 from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
 from app.http.streaming import while_connected
@@ -70,21 +71,28 @@ async def _worked_out(request: Request, caller: Principal, key: str, published: 
     """In the quick lane where the answer is stored or quick, else in the long one."""
     answers: Answers = request.app.state.answers
     lanes: Lanes = request.app.state.lanes
-    body = await lanes.run(lanes.quick, caller.id, key, partial(answers.quick_body, key, published, question))
+    noted = is_noted(request.scope)
+    quick = partial(answers.quick_body, key, published, question)
+    body = await lanes.run(lanes.quick, caller.id, key, quick, noted=noted)
     if body is not None:
         return body
-    return await lanes.run(lanes.long, caller.id, key, partial(answers.body, key, published, question))
+    return await lanes.run(
+        lanes.long, caller.id, key, partial(answers.long_body, key, published, question), noted=noted
+    )
 
 
 async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
     """The answer to a POST: computed now and not cached."""
     answers, published = await published_release(request, caller, release_id)
     lanes: Lanes = request.app.state.lanes
+    noted = is_noted(request.scope)
 
     async def work_out() -> bytes:
         name = object()  # nobody else asks for the same
-        quick = await lanes.run(lanes.quick, caller.id, name, lambda _: answers.is_quick(published, question))
-        lane = lanes.quick if quick else lanes.long
-        return await lanes.run(lane, caller.id, name, partial(answers.work_out, published, question))
+        quick = await lanes.run(
+            lanes.quick, caller.id, name, lambda _: answers.is_quick(published, question), noted=noted
+        )
+        lane, worked_out = (lanes.quick, answers.work_out) if quick else (lanes.long, answers.work_out_apart)
+        return await lanes.run(lane, caller.id, name, partial(worked_out, published, question), noted=noted)
 
     return Response(await while_connected(request.receive, work_out()), media_type="application/json")

@@ -4,16 +4,20 @@ An answer is a function of the synopsis digest, the question in canonical JSON a
 Their hash is the answer's key, the same for ever, so that it is also the ETag.
 
 Before anything is computed, the question's effort is estimated from public numbers. A quick answer is computed at once;
-a long one waits for a slot of its own kind (`app.operations.lanes`); one beyond RUGNIK_MAX_ANSWER_SECONDS is refused.
+a long one waits for a slot of its own kind (`app.operations.lanes`) and is computed in a process of its own
+(`app.questions.long_answers`); one beyond RUGNIK_MAX_ANSWER_SECONDS is refused.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from app.access.principal import Principal
 from app.errors import TooMuchWork
 from app.ledger.book import read_book
 from app.questions import stored_answers
 from app.questions.encoding import encode
+from app.questions.long_answers import LongAnswers
 from app.questions.lru_cache import LruCache
 from app.questions.prepared import Prepared
 from app.questions.question import Published, Question
@@ -35,6 +39,7 @@ class Answers:
     def __init__(self, service: Service) -> None:
         settings = service.settings
         self._service = service
+        self.long = LongAnswers(settings.answer_timeout_seconds)
         self._published: LruCache[Published] = LruCache(_RELEASES, weigh=lambda _key, _release: 1)
         self._prepared: LruCache[Prepared] = LruCache(settings.synopsis_memory_bytes, weigh=lambda _, p: p.weight)
         bodies = settings.answer_memory_bytes - settings.answer_memory_bytes // LINES_SHARE
@@ -80,7 +85,11 @@ class Answers:
             return body
         if not self.is_quick(published, question):
             return None
-        return self.body(key, published, question, checkpoint)
+        return self._body(key, question, lambda: self.work_out(published, question, checkpoint))
+
+    def long_body(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+        """The answer to a question that takes long: from memory or the database, or from another process."""
+        return self._body(key, question, lambda: self.work_out_apart(published, question, checkpoint))
 
     def is_quick(self, published: Published, question: Question) -> bool:
         """Whether a question need not wait behind long ones, by its estimated effort; TooMuchWork beyond the limit."""
@@ -90,15 +99,15 @@ class Answers:
             raise TooMuchWork(seconds=effort.seconds, limit=limit, advice=effort.advice)
         return effort.seconds <= QUICK_SECONDS
 
-    def body(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+    def _body(self, key: str, question: Question, work_out: Callable[[], bytes]) -> bytes:
         """The answer to a question: from memory, or computed now, and stored if it was costly."""
-        return self._bodies.get(key, lambda: self._make(key, published, question, checkpoint))
+        return self._bodies.get(key, lambda: self._make(key, question, work_out))
 
-    def _make(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+    def _make(self, key: str, question: Question, work_out: Callable[[], bytes]) -> bytes:
         stored = self._stored(key, question)
         if stored is not None:
             return stored
-        body = self.work_out(published, question, checkpoint)
+        body = work_out()
         if not question.costly:
             return body
         with self._service.database.transaction() as tx:
@@ -115,3 +124,11 @@ class Answers:
     def work_out(self, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
         """The answer, computed now and not cached."""
         return encode(question.answer(self.prepared(published), checkpoint))
+
+    def work_out_apart(self, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+        """The same bytes, computed in another process."""
+        return self.long.work_out(self.prepared(published), question, checkpoint)
+
+    def close(self) -> None:
+        """End the other processes."""
+        self.long.pool.close()

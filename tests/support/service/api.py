@@ -51,6 +51,7 @@ class Api:
     def __exit__(self, *_: object) -> None:
         self._portal.call(self._client.aclose)
         self._exits.close()
+        self.app.state.answers.close()
         self.service.database.dispose()
 
     @property
