@@ -13,8 +13,8 @@ from app.http.middleware.observe_requests import is_noted
 from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
 from app.http.streaming import while_connected
-from app.operations.lanes import Lanes
-from app.questions.answers import Answers
+from app.operations.lanes import Lane, Lanes
+from app.questions.answers import Answers, Speed
 from app.questions.files import Format
 from app.questions.question import Published, Question
 from core.errors import InvalidQuery
@@ -68,17 +68,16 @@ async def answer(request: Request, caller: Principal, release_id: str, question:
 
 
 async def _worked_out(request: Request, caller: Principal, key: str, published: Published, question: Question) -> bytes:
-    """In the quick lane where the answer is stored or quick, else in the long one."""
+    """In the quick lane where the answer is stored or quick, else in the lane for its speed."""
     answers: Answers = request.app.state.answers
     lanes: Lanes = request.app.state.lanes
     noted = is_noted(request.scope)
     quick = partial(answers.quick_body, key, published, question)
     body = await lanes.run(lanes.quick, caller.id, key, quick, noted=noted)
-    if body is not None:
+    if isinstance(body, bytes):
         return body
-    return await lanes.run(
-        lanes.long, caller.id, key, partial(answers.long_body, key, published, question), noted=noted
-    )
+    apart = partial(answers.body_apart, key, published, question)
+    return await lanes.run(_lane(lanes, body), caller.id, key, apart, noted=noted)
 
 
 async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
@@ -89,10 +88,14 @@ async def fresh_answer(request: Request, caller: Principal, release_id: str, que
 
     async def work_out() -> bytes:
         name = object()  # nobody else asks for the same
-        quick = await lanes.run(
-            lanes.quick, caller.id, name, lambda _: answers.is_quick(published, question), noted=noted
-        )
-        lane, worked_out = (lanes.quick, answers.work_out) if quick else (lanes.long, answers.work_out_apart)
-        return await lanes.run(lane, caller.id, name, partial(worked_out, published, question), noted=noted)
+        estimate = partial(answers.speed, published, question)
+        speed = await lanes.run(lanes.quick, caller.id, name, lambda _: estimate(), noted=noted)
+        worked_out = answers.work_out if speed is Speed.QUICK else answers.work_out_apart
+        work = partial(worked_out, published, question)
+        return await lanes.run(_lane(lanes, speed), caller.id, name, work, noted=noted)
 
     return Response(await while_connected(request.receive, work_out()), media_type="application/json")
+
+
+def _lane(lanes: Lanes, speed: Speed) -> Lane:
+    return {Speed.QUICK: lanes.quick, Speed.MIDDLE: lanes.middle, Speed.LONG: lanes.long}[speed]

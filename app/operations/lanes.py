@@ -4,8 +4,8 @@ Arithmetic keeps threads busy, and more threads than cores only compete for the 
 lane, which is a small thread pool. A key may use only a share of its slots, and has a short queue of its own. A free
 slot goes to the next key in turn. If the queue of a key is full, its next request is refused with 429 (backpressure).
 
-A thread of the lane `long` waits for a worker process that computes an answer (`app.operations.worker_pool`). So the
-slots of that lane are also the limit on such processes.
+A thread of the lanes `middle` and `long` waits for a worker process that computes an answer
+(`app.operations.worker_pool`). So the slots of these lanes are also the limit on such processes.
 
 Lanes count waiting and refused requests for metrics, but only those that may be noted (`noted`): not a curator's.
 """
@@ -161,6 +161,7 @@ class Lanes:
     def __init__(self, processes: int = 2, long_per_minute: int | None = None) -> None:
         rate = None if long_per_minute is None else Rate(long_per_minute)
         self.quick = Lane("quick", slots=4, per_key=2, queue=64)
+        self.middle = Lane("middle", slots=max(1, processes // 2), per_key=1, queue=64)
         self.long = Lane("long", slots=processes, per_key=max(1, processes - 1), queue=8, rate=rate)
         self.pieces = Lane("pieces", slots=2, per_key=1, queue=STREAMS_PER_KEY)
         self._flights: dict[Hashable, _Flight] = {}
@@ -169,7 +170,7 @@ class Lanes:
     @property
     def watched(self) -> tuple[Lane, ...]:
         """All lanes, for metrics."""
-        return self.quick, self.long, self.pieces
+        return self.quick, self.middle, self.long, self.pieces
 
     async def run(
         self, lane: Lane, key: str, name: Hashable, work: Callable[[Checkpoint], _Result], *, noted: bool = False

@@ -1,7 +1,7 @@
 """WorkerPool: worker processes for tasks that take long, so that they do not hold this process's interpreter lock.
 
 A process starts with the first task that finds none idle, and ends after some minutes without a task. Whoever limits
-the number of tasks at work limits the number of processes: here the lane `long` of `app.operations.lanes`.
+the number of tasks at work limits the number of processes: here the lanes of `app.operations.lanes`.
 """
 
 from __future__ import annotations

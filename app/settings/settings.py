@@ -150,7 +150,8 @@ class Settings(BaseSettings):
     answer_processes: int = Field(
         default=2,
         ge=1,
-        description="Processes of one worker for answers that take long; one key has at most all but one of these.",
+        description="Processes of one worker for answers that take long; one key has at most all but one of these. "
+        "Half as many more, at least one, are for answers that take up to a quarter of a second.",
     )
     long_answers_per_minute: int = Field(
         default=120,
