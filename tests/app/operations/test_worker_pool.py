@@ -93,7 +93,7 @@ def test_a_process_has_nothing_that_is_not_its_own(pool: WorkerPool, monkeypatch
         seen = json.loads(run(pool, "confined"))
     assert not {"RUGNIK_ADMIN_KEY", "PGPASSWORD"} & set(seen["variables"])
     assert any(name.startswith("PYTHON") for name in seen["variables"])
-    sockets = [target for target in seen["descriptors"].values() if target.startswith("socket:")]
+    sockets = [target for target in seen["descriptors"] if target.startswith("socket:")]
     assert len(sockets) == 1  # the connection to its parent
     assert (seen["core"], seen["dumpable"]) == ([0, 0], 0)
     assert (seen["niceness"], seen["oom"]) == (os.nice(0) + NICENESS, "500")
