@@ -19,6 +19,8 @@ AppError
 ├── TooLarge              a body that is too large
 ├── HeadTooLarge          a request line and header fields that are too large
 ├── TooMuchWork           an answer that would take longer than an answer may
+├── AnswerStopped         an answer that took longer than an answer may
+├── AnswerLost            the process that computed an answer died, twice
 ├── TooManyRequests       this caller has as much at work as one caller may
 ├── NotReady              the database or the witness is not as it should be
 │   └── LedgerBroken      an entry of the ledger is not good
@@ -168,6 +170,29 @@ class TooMuchWork(AppError):
         )
         self.seconds = seconds
         self.limit = limit
+
+
+class AnswerStopped(AppError):
+    """An answer that took longer than an answer may."""
+
+    def __init__(self, *, limit: float, advice: str) -> None:
+        super().__init__(
+            f"This answer took longer than the {limit:,.0f} s that RUGNIK_ANSWER_TIMEOUT_SECONDS allows, and was "
+            f"stopped. {advice} The same question may succeed while the service has less to do."
+        )
+        self.limit = limit
+
+
+class AnswerLost(AppError):
+    """The process that computed an answer died, and that of a second try as well."""
+
+    retry_after = 30
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The process that computed this answer ended before it was done, twice: most likely the machine is short "
+            f"of memory. Ask for less at once, or try again in {self.retry_after} s."
+        )
 
 
 class TooManyRequests(AppError):

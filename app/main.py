@@ -9,6 +9,7 @@ from datetime import datetime
 from importlib.metadata import version
 
 import structlog
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from uvicorn.config import STARTUP_FAILURE
@@ -92,8 +93,9 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     collected = Metrics()
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        await to_thread.run_sync(app.state.answers.close)
         service.database.dispose()
 
     app = FastAPI(
@@ -109,7 +111,8 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     app.state.service = service
     app.state.metrics = collected
     app.state.answers = Answers(service)
-    app.state.lanes = Lanes()
+    app.state.lanes = Lanes(settings.answer_processes, settings.long_answers_per_minute)
+    collected.watch(app.state.lanes.watched)
     app.state.hot_answers = HotAnswers(service, app.state.answers)
     app.state.sign_in_delays = SignInDelays()
     app.state.upload_slots = UploadSlots(settings.max_uploads, settings.upload_wait_seconds)

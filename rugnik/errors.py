@@ -34,12 +34,14 @@ RugnikError
     │   ├── UnfitColumns          columns
     │   ├── InvalidCounts         counts that are not those of the step that is awaited
     │   ├── UnreadableUpload      not a file of the stated kind, or a damaged one
-    │   └── TooMuchWork           seconds, allowed, setting
+    │   ├── TooMuchWork           seconds, allowed, setting
+    │   └── AnswerStopped         an answer that took longer than one may: allowed, setting
     ├── TooManyRequests     429  this key has as much at work as one key may; retry_after
     ├── HeadTooLarge        431  a request line and header fields that are too large
     ├── Unavailable         503  later, perhaps
     │   ├── NotReady              the service cannot work as it is
     │   ├── Busy                  as much as it takes at once
+    │   ├── AnswerLost            the process that computed an answer died, twice
     │   ├── SpoolFailure          the upload could not be held
     │   ├── PublishDelayed        noise is drawn, and its synopsis is not stored yet
     │   └── DatabaseUnavailable   gone, locked or too busy
@@ -255,6 +257,10 @@ class TooMuchWork(Invalid):
     """The answer would take too long: `seconds`, `allowed` and `setting` are in `fields`."""
 
 
+class AnswerStopped(Invalid):
+    """The answer took longer than an answer may: `allowed` and `setting` are in `fields`."""
+
+
 class TooManyRequests(Problem):
     """This key has as much at work as one key may; a GET is repeated after `retry_after` seconds."""
 
@@ -277,6 +283,10 @@ class NotReady(Unavailable):
 
 class Busy(Unavailable):
     """As much as the service, or one key, may have at once."""
+
+
+class AnswerLost(Unavailable):
+    """The process that computed the answer died, twice; a GET is repeated after `retry_after` seconds."""
 
 
 class SpoolFailure(Unavailable):

@@ -9,11 +9,12 @@ from anyio import to_thread
 from fastapi import Request, Response
 
 from app.access.principal import Principal
+from app.http.middleware.observe_requests import is_noted
 from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
 from app.http.streaming import while_connected
-from app.operations.lanes import Lanes
-from app.questions.answers import Answers
+from app.operations.lanes import Lane, Lanes
+from app.questions.answers import Answers, Speed
 from app.questions.files import Format
 from app.questions.question import Published, Question
 from core.errors import InvalidQuery
@@ -67,24 +68,34 @@ async def answer(request: Request, caller: Principal, release_id: str, question:
 
 
 async def _worked_out(request: Request, caller: Principal, key: str, published: Published, question: Question) -> bytes:
-    """In the quick lane where the answer is stored or quick, else in the long one."""
+    """In the quick lane where the answer is stored or quick, else in the lane for its speed."""
     answers: Answers = request.app.state.answers
     lanes: Lanes = request.app.state.lanes
-    body = await lanes.run(lanes.quick, caller.id, key, partial(answers.quick_body, key, published, question))
-    if body is not None:
+    noted = is_noted(request.scope)
+    quick = partial(answers.quick_body, key, published, question)
+    body = await lanes.run(lanes.quick, caller.id, key, quick, noted=noted)
+    if isinstance(body, bytes):
         return body
-    return await lanes.run(lanes.long, caller.id, key, partial(answers.body, key, published, question))
+    apart = partial(answers.body_apart, key, published, question)
+    return await lanes.run(_lane(lanes, body), caller.id, key, apart, noted=noted)
 
 
 async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
     """The answer to a POST: computed now and not cached."""
     answers, published = await published_release(request, caller, release_id)
     lanes: Lanes = request.app.state.lanes
+    noted = is_noted(request.scope)
 
     async def work_out() -> bytes:
         name = object()  # nobody else asks for the same
-        quick = await lanes.run(lanes.quick, caller.id, name, lambda _: answers.is_quick(published, question))
-        lane = lanes.quick if quick else lanes.long
-        return await lanes.run(lane, caller.id, name, partial(answers.work_out, published, question))
+        estimate = partial(answers.speed, published, question)
+        speed = await lanes.run(lanes.quick, caller.id, name, lambda _: estimate(), noted=noted)
+        worked_out = answers.work_out if speed is Speed.QUICK else answers.work_out_apart
+        work = partial(worked_out, published, question)
+        return await lanes.run(_lane(lanes, speed), caller.id, name, work, noted=noted)
 
     return Response(await while_connected(request.receive, work_out()), media_type="application/json")
+
+
+def _lane(lanes: Lanes, speed: Speed) -> Lane:
+    return {Speed.QUICK: lanes.quick, Speed.MIDDLE: lanes.middle, Speed.LONG: lanes.long}[speed]

@@ -84,6 +84,8 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.PublishDelayed: (503, "publish-delayed", "The synopsis is not stored yet"),
     errors.CorruptSynopsis: (503, "corrupt-synopsis", "The stored synopsis does not match the ledger"),
     errors.TooMuchWork: (422, "too-much-work", "This answer would take too long"),
+    errors.AnswerStopped: (422, "answer-stopped", "This answer took too long"),
+    errors.AnswerLost: (503, "answer-lost", "The answer was lost"),
     errors.TooManyRequests: (429, "too-many-requests", "Too many requests of this key at once"),
     errors.NotReady: (503, "not-ready", "The service is not ready"),
     errors.Busy: (503, "busy", "Too much at once"),
@@ -136,6 +138,8 @@ def _extensions(error: Any) -> dict[str, Any]:
             fields = {"limit": error.limit, "setting": error.setting}
         case errors.TooMuchWork():
             fields = {"seconds": error.seconds, "allowed": error.limit, "setting": "RUGNIK_MAX_ANSWER_SECONDS"}
+        case errors.AnswerStopped():
+            fields = {"allowed": error.limit, "setting": "RUGNIK_ANSWER_TIMEOUT_SECONDS"}
         case ingest.UploadTooLarge():
             fields = {"allowed": error.allowed, "setting": _SETTINGS.get(error.cap)}
         case ingest.ColumnFault():
@@ -151,7 +155,7 @@ def response_to(error: Exception) -> JSONResponse:
     response = reply(status, name, title, str(error), **_extensions(error))
     if isinstance(error, errors.NotAuthenticated):
         response.headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, errors.Busy | errors.PublishDelayed | errors.TooManyRequests):
+    if isinstance(error, errors.Busy | errors.PublishDelayed | errors.TooManyRequests | errors.AnswerLost):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
 

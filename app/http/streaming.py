@@ -16,6 +16,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.access.principal import Principal
+from app.http.middleware.observe_requests import is_noted
 from app.operations.lanes import Lanes
 
 _Result = TypeVar("_Result")
@@ -60,14 +61,15 @@ class Stream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the end, or until the client goes away or takes nothing more."""
         lanes: Lanes = scope["app"].state.lanes
-        with lanes.stream(self._key), suppress(ClientDisconnect):
-            await while_connected(receive, self._send(lanes, send))
+        noted = is_noted(scope)
+        with lanes.stream(self._key, noted=noted), suppress(ClientDisconnect):
+            await while_connected(receive, self._send(lanes, send, noted=noted))
 
-    async def _send(self, lanes: Lanes, send: Send) -> None:
-        pieces = await self._step(lanes, self._pieces)
+    async def _send(self, lanes: Lanes, send: Send, *, noted: bool) -> None:
+        pieces = await self._step(lanes, self._pieces, noted=noted)
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            while (piece := await self._step(lanes, lambda: next(pieces, None))) is not None:
+            while (piece := await self._step(lanes, lambda: next(pieces, None), noted=noted)) is not None:
                 whole = memoryview(piece)
                 for start in range(0, len(whole), _SLICE):
                     body = bytes(whole[start : start + _SLICE])
@@ -76,8 +78,8 @@ class Stream(StreamingResponse):
         finally:
             pieces.close()
 
-    async def _step(self, lanes: Lanes, work: Callable[[], _Result]) -> _Result:
-        future = await lanes.pieces.start(self._key, work)
+    async def _step(self, lanes: Lanes, work: Callable[[], _Result], *, noted: bool) -> _Result:
+        future = await lanes.pieces.start(self._key, work, noted=noted)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:

@@ -3,6 +3,11 @@
 Arithmetic keeps threads busy, and more threads than cores only compete for the processor. So each kind of work has a
 lane, which is a small thread pool. A key may use only a share of its slots, and has a short queue of its own. A free
 slot goes to the next key in turn. If the queue of a key is full, its next request is refused with 429 (backpressure).
+
+A thread of the lanes `middle` and `long` waits for a worker process that computes an answer
+(`app.operations.worker_pool`). So the slots of these lanes are also the limit on such processes.
+
+Lanes count waiting and refused requests for metrics, but only those that may be noted (`noted`): not a curator's.
 """
 
 from __future__ import annotations
@@ -12,10 +17,12 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from math import ceil
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from app.errors import TooManyRequests
+from app.operations.rate import Rate
 from core.checkpoint import Checkpoint
 
 _Result = TypeVar("_Result")
@@ -30,33 +37,40 @@ class Stopped(Exception):
 class Lane:
     """A thread pool for one kind of work: `slots` threads, at most `per_key` for a key, `queue` waiters for a key.
 
+    With a `rate`, it also limits how often a key may begin.
     Call its methods on the event loop only; the work runs in the threads.
     """
 
-    def __init__(self, name: str, *, slots: int, per_key: int, queue: int) -> None:
+    def __init__(self, name: str, *, slots: int, per_key: int, queue: int, rate: Rate | None = None) -> None:
+        self.name = name
+        self.noted_waiting = 0  # requests that wait now and may be noted
+        self.noted_refusals = dict.fromkeys(("queue", "rate", "downloads"), 0)  # by reason, since the start
+        self._rate = rate
         self._slots, self._per_key, self._queue = slots, per_key, queue
         self._busy: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # in the order of turns
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix=name)
 
-    async def start(self, key: str, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
+    async def start(self, key: str, work: Callable[[], _Result], *, noted: bool = False) -> asyncio.Future[_Result]:
         """Wait for a slot, then start the work in a thread. The slot becomes free when the thread is done.
 
         Await the future through `asyncio.shield`: a thread cannot be cancelled.
         """
-        await self.enter(key)
+        await self.enter(key, noted=noted)
         return self.begin(key, work)
 
-    async def enter(self, key: str) -> None:
-        """Take a slot as soon as this key may have one; raises TooManyRequests if the queue of the key is full."""
+    async def enter(self, key: str, *, noted: bool = False) -> None:
+        """Take a slot as soon as this key may have one.
+
+        Raises TooManyRequests if the queue of the key is full, or the key asks more often than its rate allows.
+        """
+        self._require_room(key, noted=noted)
         if self._may_enter(key):
             self._busy[key] += 1
             return
-        queue = self._waiting.setdefault(key, deque())
-        if len(queue) >= self._queue:
-            raise TooManyRequests("As many questions of this key wait as may wait at once.", _RETRY_SECONDS)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queue.append(turn)
+        self._waiting.setdefault(key, deque()).append(turn)
+        self.noted_waiting += noted
         try:
             await turn
         except asyncio.CancelledError:
@@ -65,6 +79,20 @@ class Lane:
             else:
                 self._forget(key, turn)
             raise
+        finally:
+            self.noted_waiting -= noted
+
+    def refuse(self, reason: str, sentence: str, seconds: int = _RETRY_SECONDS, *, noted: bool) -> NoReturn:
+        """Raise TooManyRequests, and count it by its reason if it may be noted."""
+        self.noted_refusals[reason] += noted
+        raise TooManyRequests(sentence, seconds)
+
+    def _require_room(self, key: str, *, noted: bool) -> None:
+        if not self._may_enter(key) and len(self._waiting.get(key, ())) >= self._queue:
+            self.refuse("queue", "As many questions of this key wait as may wait at once.", noted=noted)
+        if self._rate is not None and (seconds := self._rate.wait(key)):
+            most = f"This service takes {self._rate.per_minute:,} long questions of one key a minute."
+            self.refuse("rate", most, ceil(seconds), noted=noted)
 
     def begin(self, key: str, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
         """Start work in a slot that `enter` has taken for this key."""
@@ -130,14 +158,23 @@ class _Flight:
 class Lanes:
     """The lanes of a process, its single flights, and the number of its open downloads."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int = 2, long_per_minute: int | None = None) -> None:
+        rate = None if long_per_minute is None else Rate(long_per_minute)
         self.quick = Lane("quick", slots=4, per_key=2, queue=64)
-        self.long = Lane("long", slots=2, per_key=1, queue=8)
+        self.middle = Lane("middle", slots=max(1, processes // 2), per_key=1, queue=64)
+        self.long = Lane("long", slots=processes, per_key=max(1, processes - 1), queue=8, rate=rate)
         self.pieces = Lane("pieces", slots=2, per_key=1, queue=STREAMS_PER_KEY)
         self._flights: dict[Hashable, _Flight] = {}
         self._streams: Counter[str] = Counter()
 
-    async def run(self, lane: Lane, key: str, name: Hashable, work: Callable[[Checkpoint], _Result]) -> _Result:
+    @property
+    def watched(self) -> tuple[Lane, ...]:
+        """All lanes, for metrics."""
+        return self.quick, self.middle, self.long, self.pieces
+
+    async def run(
+        self, lane: Lane, key: str, name: Hashable, work: Callable[[Checkpoint], _Result], *, noted: bool = False
+    ) -> _Result:
         """Run work in a lane and return its result. Callers with the same `name` share one run (single flight).
 
         When the last of these callers is cancelled, work that has not started is dropped, and running work stops at
@@ -145,7 +182,7 @@ class Lanes:
         """
         flight = self._flights.get((lane, name))
         if flight is None:
-            await lane.enter(key)
+            await lane.enter(key, noted=noted)
             flight = self._flights.get((lane, name))
             if flight is None:
                 flight = self._fly(lane, key, name, work)
@@ -173,12 +210,14 @@ class Lanes:
             del self._flights[place]
 
     @contextmanager
-    def stream(self, key: str) -> Iterator[None]:
+    def stream(self, key: str, *, noted: bool = False) -> Iterator[None]:
         """Count a download of this key while it is open; raises TooManyRequests beyond the limit of key or process."""
         if self._streams[key] >= STREAMS_PER_KEY:
-            raise TooManyRequests(f"This key has {STREAMS_PER_KEY} downloads open already.", _RETRY_SECONDS)
+            sentence = f"This key has {STREAMS_PER_KEY} downloads open already."
+            self.pieces.refuse("downloads", sentence, noted=noted)
         if self._streams.total() >= STREAMS:
-            raise TooManyRequests(f"This service has {STREAMS} downloads open already.", _RETRY_SECONDS)
+            sentence = f"This service has {STREAMS} downloads open already."
+            self.pieces.refuse("downloads", sentence, noted=noted)
         self._streams[key] += 1
         try:
             yield

@@ -12,12 +12,17 @@ import logging
 import os
 import sys
 import traceback
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, disable_created_metrics
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 from structlog.typing import EventDict
+
+from app.operations.lanes import Lane
 
 # Lines that no curator's request can cause, or that tell nothing of one; all others have the day alone.
 _WITH_MOMENT = frozenset({"request", "sign_in_failed", "cannot_start"})
@@ -84,6 +89,10 @@ class Metrics:
             "rugnik_keys_refused", "Requests without a valid key (401).", ["worker"], registry=self.registry
         )
 
+    def watch(self, lanes: Sequence[Lane]) -> None:
+        """Report the queues and refusals of these lanes, as far as they may be noted."""
+        self.registry.register(_Queues(self._worker, lanes))
+
     def count(self, method: str, route: str, status: int) -> None:
         """One more request."""
         self._requests.labels(self._worker, method, route, str(status)).inc()
@@ -95,6 +104,25 @@ class Metrics:
     def count_refused_key(self) -> None:
         """One more 401, of whatever route."""
         self._refused.labels(self._worker).inc()
+
+
+class _Queues(Collector):
+    """How many requests wait in each lane, and how many were refused with 429; a curator's are in neither number."""
+
+    def __init__(self, worker: str, lanes: Sequence[Lane]) -> None:
+        self._worker, self._lanes = worker, lanes
+
+    def collect(self) -> Iterator[Metric]:
+        """The numbers of this moment."""
+        labels = ["worker", "lane"]
+        waiting = GaugeMetricFamily("rugnik_lane_waiting", "Requests that wait for a slot.", labels=labels)
+        refused = CounterMetricFamily("rugnik_lane_refused", "Requests refused with 429.", labels=[*labels, "reason"])
+        for lane in self._lanes:
+            waiting.add_metric([self._worker, lane.name], lane.noted_waiting)
+            for reason, times in lane.noted_refusals.items():
+                refused.add_metric([self._worker, lane.name, reason], times)
+        yield waiting
+        yield refused
 
 
 def where(error: BaseException | None) -> dict[str, Any]:

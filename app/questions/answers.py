@@ -3,17 +3,22 @@
 An answer is a function of the synopsis digest, the question in canonical JSON and the version of the answering code.
 Their hash is the answer's key, the same for ever, so that it is also the ETag.
 
-Before anything is computed, the question's effort is estimated from public numbers. A quick answer is computed at once;
-a long one waits for a slot of its own kind (`app.operations.lanes`); one beyond RUGNIK_MAX_ANSWER_SECONDS is refused.
+Before anything is computed, the question's effort is estimated from public numbers (`Speed`). A quick answer is
+computed at once, in this process. Others wait for a slot of their own kind (`app.operations.lanes`) and are computed in
+a worker process (`app.questions.long_answers`). One beyond RUGNIK_MAX_ANSWER_SECONDS is refused.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
 
 from app.access.principal import Principal
 from app.errors import TooMuchWork
 from app.ledger.book import read_book
 from app.questions import stored_answers
 from app.questions.encoding import encode
+from app.questions.long_answers import LongAnswers
 from app.questions.lru_cache import LruCache
 from app.questions.prepared import Prepared
 from app.questions.question import Published, Question
@@ -24,9 +29,19 @@ from core.ledger.kinds import State
 
 _OVERHEAD = 256  # bytes of a cached body beside its own
 _RELEASES = 100_000  # cached by name; a few hundred bytes each
-QUICK_SECONDS = 0.25  # answers of at most this estimated effort do not wait behind longer ones
+# Answers of at most this estimated effort do not wait behind longer ones. A quick one is computed beside the event loop
+# and shares the interpreter lock with it: many of them at once must not hold up anybody else's cheap question.
+QUICK_SECONDS, MIDDLE_SECONDS = 0.002, 0.25
 # One part in so many of RUGNIK_ANSWER_MEMORY_BYTES is for request lines (app.http.middleware.hot_answers).
 LINES_SHARE = 8
+
+
+class Speed(Enum):
+    """How long an answer takes by its estimate, which decides the lane that it waits in."""
+
+    QUICK = "quick"
+    MIDDLE = "middle"
+    LONG = "long"
 
 
 class Answers:
@@ -35,6 +50,7 @@ class Answers:
     def __init__(self, service: Service) -> None:
         settings = service.settings
         self._service = service
+        self.long = LongAnswers(settings.answer_timeout_seconds)
         self._published: LruCache[Published] = LruCache(_RELEASES, weigh=lambda _key, _release: 1)
         self._prepared: LruCache[Prepared] = LruCache(settings.synopsis_memory_bytes, weigh=lambda _, p: p.weight)
         bodies = settings.answer_memory_bytes - settings.answer_memory_bytes // LINES_SHARE
@@ -72,33 +88,40 @@ class Answers:
         """An answer that is in memory."""
         return self._bodies.peek(key)
 
-    def quick_body(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes | None:
-        """The answer if it is stored, or quick to compute; None if it takes long, TooMuchWork if it takes too long."""
+    def quick_body(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes | Speed:
+        """The answer if it is stored, or quick to compute; else how long it takes. TooMuchWork if it takes too long."""
         body = self.body_here(key) or self._stored(key, question)
         if body is not None:
             self._bodies.put(key, body)
             return body
-        if not self.is_quick(published, question):
-            return None
-        return self.body(key, published, question, checkpoint)
+        speed = self.speed(published, question)
+        if speed is not Speed.QUICK:
+            return speed
+        return self._body(key, question, lambda: self.work_out(published, question, checkpoint))
 
-    def is_quick(self, published: Published, question: Question) -> bool:
-        """Whether a question need not wait behind long ones, by its estimated effort; TooMuchWork beyond the limit."""
+    def body_apart(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+        """The answer to a question that is not quick: from memory or the database, or from a worker process."""
+        return self._body(key, question, lambda: self.work_out_apart(published, question, checkpoint))
+
+    def speed(self, published: Published, question: Question) -> Speed:
+        """How long a question takes, by its estimated effort; TooMuchWork beyond the limit."""
         effort = question.effort(self.prepared(published))
         limit = self._service.settings.max_answer_seconds
         if effort.seconds > limit:
             raise TooMuchWork(seconds=effort.seconds, limit=limit, advice=effort.advice)
-        return effort.seconds <= QUICK_SECONDS
+        if effort.seconds <= QUICK_SECONDS:
+            return Speed.QUICK
+        return Speed.MIDDLE if effort.seconds <= MIDDLE_SECONDS else Speed.LONG
 
-    def body(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+    def _body(self, key: str, question: Question, work_out: Callable[[], bytes]) -> bytes:
         """The answer to a question: from memory, or computed now, and stored if it was costly."""
-        return self._bodies.get(key, lambda: self._make(key, published, question, checkpoint))
+        return self._bodies.get(key, lambda: self._make(key, question, work_out))
 
-    def _make(self, key: str, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+    def _make(self, key: str, question: Question, work_out: Callable[[], bytes]) -> bytes:
         stored = self._stored(key, question)
         if stored is not None:
             return stored
-        body = self.work_out(published, question, checkpoint)
+        body = work_out()
         if not question.costly:
             return body
         with self._service.database.transaction() as tx:
@@ -115,3 +138,11 @@ class Answers:
     def work_out(self, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
         """The answer, computed now and not cached."""
         return encode(question.answer(self.prepared(published), checkpoint))
+
+    def work_out_apart(self, published: Published, question: Question, checkpoint: Checkpoint) -> bytes:
+        """The same bytes, computed in a worker process."""
+        return self.long.work_out(self.prepared(published), question, checkpoint)
+
+    def close(self) -> None:
+        """End the worker processes."""
+        self.long.pool.close()

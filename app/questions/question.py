@@ -49,6 +49,9 @@ class Question:
 
     A long computation calls the checkpoint between its steps. Costly answers are kept in the database as well. `where`
     names the part of the rows that it is about; the answerer is given that part.
+
+    An answerer is a function inside of a function, which cannot be pickled. So a question is pickled as the call that
+    made it, where `repeatable` has noted that.
     """
 
     name: str
@@ -57,6 +60,12 @@ class Question:
     effort_of: Callable[[NoisyHistogram], Effort] = effort_of_cells
     costly: bool = False
     where: tuple[str, ...] = ()
+    made_by: tuple[Any, ...] | None = None  # a function of a module, and its arguments
+
+    def __reduce__(self) -> Any:
+        if self.made_by is None:
+            raise TypeError("A question is pickled as the call that made it: see `repeatable`.")
+        return repeatable, self.made_by
 
     def about(self, where: Sequence[str] | None) -> Question:
         """The same question about a part of the rows. The order in which its texts are given does not matter."""
@@ -64,7 +73,7 @@ class Question:
             return self
         require_where(where)
         parts = tuple(sorted(set(where)))
-        return replace(self, where=parts, parameters={**self.parameters, "where": list(parts)})
+        return replace(self, where=parts, parameters={**self.parameters, "where": list(parts)}, made_by=None)
 
     def effort(self, prepared: Prepared) -> Effort:
         """Its estimated effort. InvalidQuery where there is no such part."""
@@ -90,6 +99,11 @@ class Question:
         """The name of the answer: the same in every process, for ever."""
         asked = {"digest": published.digest, "release": published.release, "version": ANSWERS_VERSION}
         return sha256(canonical_json(asked | {"name": self.name, "parameters": self.parameters})).hexdigest()
+
+
+def repeatable(make: Callable[..., Question], *args: Any) -> Question:
+    """The question that make(*args) returns, in a form that can be pickled for another process."""
+    return replace(make(*args), made_by=(make, *args))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import numpy as np
 
@@ -73,6 +73,11 @@ def synopsis(level: float, form: Format = Format.JSON, cells: int | None = None)
     parameters = {"level": level} if form is Format.JSON else {"format": form.value}
     together = {} if cells is None else {"cells": cells}
     return Question("synopsis", parameters | together, answer, effort_of=effort_of_listing)
+
+
+def part(level: float, form: Format, cells: int | None, where: Sequence[str] | None) -> Question:
+    """The same question about a part of the rows."""
+    return synopsis(level, form, cells).about(where)
 
 
 def _layers(histogram: NoisyHistogram, level: float, most: int | None) -> wire.Layers | None:

@@ -144,6 +144,21 @@ class Settings(BaseSettings):
     max_answer_seconds: float = Field(
         default=60.0, gt=0, description="The longest that an answer may take, as estimated for one core."
     )
+    answer_timeout_seconds: float = Field(
+        default=300.0, gt=0, description="How long an answer may really take, from its start on; then it is stopped."
+    )
+    answer_processes: int = Field(
+        default=2,
+        ge=1,
+        description="Processes of one worker for answers that take long; one key has at most all but one of these. "
+        "Half as many more, at least one, are for answers that take up to a quarter of a second.",
+    )
+    long_answers_per_minute: int = Field(
+        default=120,
+        ge=1,
+        description="The most answers that take long, and are not stored yet, that one key may ask a worker for in a "
+        "minute; for more it gets 429.",
+    )
     max_synthetic_rows: int = Field(default=10_000_000, ge=1, description="The most synthetic rows in one answer.")
     allowed_hosts: str | None = Field(
         default=None,

@@ -18,7 +18,7 @@ from app.http.callers import Asker
 from app.http.parameters import parameters_of
 from app.http.routes.releases import ReleaseId
 from app.questions.groups import asked_with, shared_parameters
-from app.questions.question import Registered, registered
+from app.questions.question import Registered, registered, repeatable
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
 
@@ -27,7 +27,7 @@ def _endpoint(question: Registered, give: Callable[..., Awaitable[Response]]) ->
     """A function as FastAPI wants it: named, documented and with the parameters of the question's own function."""
 
     async def endpoint(request: Request, caller: Asker, release_id: ReleaseId, **asked: Any) -> Response:
-        return await give(request, caller, release_id, asked_with(question, asked))
+        return await give(request, caller, release_id, repeatable(asked_with, question, asked))
 
     always = [
         Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind)

@@ -18,7 +18,7 @@ from app.questions import rows as synthetic
 from app.questions import synopsis as histogram
 from app.questions.files import Format
 from app.questions.prepared import Prepared
-from app.questions.question import Question
+from app.questions.question import Question, repeatable
 from core.errors import InvalidQuery
 from rugnik import wire
 from rugnik.wire import limits
@@ -54,7 +54,7 @@ async def synopsis(
 ) -> Response:
     """Take the whole noisy histogram away, or a part of it."""
     chosen = negotiate(request, form, histogram.FORMS)
-    question = histogram.synopsis(level, chosen, cells).about(where)
+    question = repeatable(histogram.part, level, chosen, cells, where)
     if chosen is Format.JSON:
         return await answer(request, caller, release_id, question)
     return await _file(

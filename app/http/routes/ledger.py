@@ -17,6 +17,7 @@ from app.access.principal import Principal
 from app.errors import NotAcceptable
 from app.http.callers import Auditor, CurrentService, LedgerReader
 from app.http.conversions.ledger import entry_reply, head_reply, step_reply, verification_reply
+from app.http.middleware.observe_requests import is_noted
 from app.http.problems import declared
 from app.http.streaming import Pieces, Stream, while_connected
 from app.ledger import entries, verification
@@ -76,7 +77,8 @@ async def verify(request: Request, service: CurrentService, caller: Auditor) -> 
     lanes: Lanes = request.app.state.lanes
     walk = ("verify", service.replay.head)  # who asks while it goes on, and of the same ledger, shares it
     work = partial(verification.verify_all, service)
-    return verification_reply(await while_connected(request.receive, lanes.run(lanes.long, caller.id, walk, work)))
+    walked = lanes.run(lanes.long, caller.id, walk, work, noted=is_noted(request.scope))
+    return verification_reply(await while_connected(request.receive, walked))
 
 
 @router.post(

@@ -17,7 +17,11 @@ from app.access.keys import issue_key
 from app.access.permissions import Role
 from app.operations.lanes import Lanes
 from app.questions import clusters
+from app.questions.encoding import encode
+from app.questions.prepared import Prepared
+from app.questions.question import Question
 from app.settings.settings import Settings
+from core.checkpoint import Checkpoint
 from core.clustering.methods import Method
 from core.queries.clusters import find_clusters
 from tests.support.service.api import ATTRIBUTES, CSV, ROWS, Api
@@ -30,6 +34,11 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def answered_here(prepared: Prepared, question: Question, checkpoint: Checkpoint) -> bytes:
+    """A long answer in this process, where a test can hold it up; other processes: test_long_answers.py."""
+    return encode(question.answer(prepared, checkpoint))
 
 
 class Desk:
@@ -76,6 +85,7 @@ def desk(sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator
     with opened_live(sqlite_settings) as live:
         desk = Desk(live)
         monkeypatch.setattr(clusters, "find_clusters", desk.slow_clusters)
+        monkeypatch.setattr(live.app.state.answers.long, "work_out", answered_here)
         yield desk
         desk.go_on.set()
 

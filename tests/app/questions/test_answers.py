@@ -19,9 +19,9 @@ from sqlalchemy import text
 from app.access.keys import issue_key
 from app.access.permissions import Role
 from app.questions import clusters
+from app.questions.long_answers import LongAnswers
 from app.questions.question import Published
 from core.clustering.methods import Method
-from core.queries.clusters import find_clusters
 from tests.support.service.api import ATTRIBUTES, Api
 from tests.support.service.questions import GETS
 
@@ -120,12 +120,13 @@ def test_different_questions_have_different_names(sqlite_desk: Desk) -> None:
 def test_a_costly_answer_is_worked_out_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ask at the same time, and again after the memory of the process is gone."""
     calls: list[int] = []
+    work_out = LongAnswers.work_out
 
-    def counted(*args: Any, **kwargs: Any) -> Any:
+    def counted(*args: Any) -> bytes:
         calls.append(1)
-        return find_clusters(*args, **kwargs)
+        return work_out(*args)
 
-    monkeypatch.setattr(clusters, "find_clusters", counted)
+    monkeypatch.setattr(LongAnswers, "work_out", counted)
     with ThreadPoolExecutor(8) as pool:
         bodies = {answer.content for answer in pool.map(lambda _: desk.get("clusters?k=5"), range(8))}
     desk.api.forget_answers()

@@ -51,6 +51,7 @@ class Api:
     def __exit__(self, *_: object) -> None:
         self._portal.call(self._client.aclose)
         self._exits.close()
+        self.app.state.answers.close()
         self.service.database.dispose()
 
     @property
@@ -108,7 +109,9 @@ class Api:
 
     def forget_answers(self) -> None:
         """What a restart does to the memory of a worker."""
-        answers = self.app.state.answers = Answers(self.service)
+        answers = Answers(self.service)
+        answers.long = self.app.state.answers.long  # worker processes take a second to start
+        self.app.state.answers = answers
         self.app.state.hot_answers.answers = answers
         self.app.state.hot_answers._kept = HotAnswers(self.service, answers)._kept
 
