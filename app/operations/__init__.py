@@ -1,4 +1,5 @@
-"""Running the service: checks before the start, the server, logs and metrics, readiness, and fair thread pools.
+"""Running the service: checks before the start, the server, logs and metrics, readiness, fair
+lanes for work, and worker processes.
 
 Nothing here knows what a question or a release is; nothing here reads rows.
 """

@@ -62,7 +62,8 @@ def disown_privileges() -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    os.nice(NICENESS)
+    with suppress(OSError):  # a sandbox may forbid it
+        os.nice(NICENESS)
     with suppress(OSError):  # there is no such file beside Linux
         Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE), encoding="ascii")
     disable_core_dumps()

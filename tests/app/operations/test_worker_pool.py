@@ -175,8 +175,9 @@ def test_a_task_that_kills_every_process_is_given_up(pool: WorkerPool, tmp_path:
     assert run(pool, "pid")
 
 
-def test_an_idle_process_that_died_is_replaced_unseen(pool: WorkerPool) -> None:
-    """Killed between two tasks: the next one does not notice."""
+def test_an_idle_process_that_died_is_replaced_unseen(pool: WorkerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between two tasks: the next one does not notice, and has its second try left."""
+    monkeypatch.setattr(worker_pool.log, "warning", pytest.fail, raising=False)
     first = int(run(pool, "pid"))
     os.kill(first, signal.SIGKILL)
     until(lambda: psutil.Process(first).status() == psutil.STATUS_ZOMBIE)

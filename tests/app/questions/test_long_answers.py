@@ -254,6 +254,16 @@ def test_queues_and_refusals_are_counted_but_for_curators(
     assert {name for name in after if after[name] != during[name]} <= {'rugnik_lane_waiting{lane="long"'}
 
 
+def test_a_server_that_stops_ends_its_worker_processes(sqlite_settings: Settings) -> None:
+    """With its lifespan, although the process goes on."""
+    with opened_live(sqlite_settings) as live:
+        desk = Desk(live)
+        assert desk.get(desk.other, "clusters?k=8").status_code == 200
+        pids = desk.pool.pids
+    assert pids
+    assert not any(map(psutil.pid_exists, pids))
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_worker_processes_of_a_real_server_end_with_it(
     sqlite_settings: Settings, serve: Callable[..., Server], workers: int
