@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -21,10 +23,11 @@ from distributed.security import Security
 from app.engines.counting import Engine
 from app.engines.dask_cluster import UnfitCluster, require_private_way
 from app.engines.people import key_of
+from app.ingest.formats import MediaType
 from core.counting import Drawn, Step, Target, next_target
 from core.plan import DeclaredSize, EstimatedSize, Order, Rule
 from core.unit import Unit
-from tests.support.engines import ROWS, counted, engine_for, order_for, table, target_for, write
+from tests.support.engines import ROWS, counted, die_once, engine_for, order_for, table, target_for, uploaded, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # Dask's own, when a cluster is closed
 
@@ -175,22 +178,28 @@ def test_a_cluster_that_lost_all_workers_with_rows_is_given_up(tmp_path: Path, c
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_counts(tmp_path: Path, cluster: LocalCluster) -> None:
-    """One of two workers is killed in the middle: its parts are counted again elsewhere."""
-    for part in range(40):
-        write(table(seed=part), tmp_path / f"{part:02}.parquet")
-    expected, ingest = counted(tmp_path)
+    """One of two workers is killed within a task, in the middle: its parts are counted again elsewhere."""
+    folder, flag = tmp_path / "rows", tmp_path / "killed"
+    files = [write(table(seed=part), folder / f"{part:02}.parquet") for part in range(20)]
+    expected = sum(uploaded(file, MediaType.PARQUET)[0] for file in files)
+    pids = {nanny.pid for nanny in cluster.workers.values()}
+
+    class Deadly(Executor):
+        """Its tenth task kills the worker that it runs on, when it runs for the first time."""
+
+        def __init__(self, executor: Executor) -> None:
+            self._executor, self._tasks = executor, count(1)
+
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if next(self._tasks) == 10:
+                return self._executor.submit(die_once, flag, fn, *args, **kwargs)
+            return self._executor.submit(fn, *args, **kwargs)
+
     target = target_for()
-    done_when_killed: list[int] = []
-
-    def kill_in_the_middle(done: int, _all: int) -> None:
-        if done >= 5 and not done_when_killed:
-            done_when_killed.append(done)
-            kill_one(cluster)
-
-    with engine_for(tmp_path, scheduler=cluster.scheduler_address, progress=kill_in_the_middle) as engine:
-        assert (target.dense(engine.count(target)) == expected).all()
-        assert 5 <= done_when_killed[0] < 40
-        assert engine.check() == ingest
+    with engine_for(folder, scheduler=cluster.scheduler_address) as engine:
+        deadly = replace(engine, executor=Deadly(engine.executor))
+        assert (target.dense(deadly.count(target)) == expected).all()
+    assert int(flag.read_text()) in pids
 
 
 @pytest.mark.parametrize("unit", [Unit(), PERSON], ids=["records", "persons"])
