@@ -42,9 +42,9 @@ from core.synopsis import Synopsis
 
 CLUSTERS = 8
 ROWS = 100_000
-DIMENSIONS = (4, 6, 8, 10)
+DIMENSIONS = chosen((4, 6, 8), (4, 6, 8, 10))
 EPSILONS = ("1", "0.1")
-SEEDS = chosen(range(400, 403), range(400, 410))  # nothing was chosen by these datasets
+SEEDS = chosen(range(400, 402), range(400, 410))  # nothing was chosen by these datasets
 MAX_CELLS = 4_000_000  # the service's default
 PEER = Path(__file__).with_name("peers") / "diffprivlib_kmeans.py"
 PEER_PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.7.2")

@@ -103,9 +103,15 @@ def ratios(measured: Measured, row: str, against: str = "printed") -> tuple[list
     return cells, values / bare.mean(axis=1, keepdims=True)
 
 
+def rows_in(measured: Measured) -> list[str]:
+    """The rows that have a cell: few cells may be too small for the adaptive rule."""
+    names = {name for _cell, _seed, name in measured}
+    return [row for row in ROWS if row in names]
+
+
 def summary(measured: Measured, plot: str) -> Section:
     """Median over cells with its error, range, cells won, and the cost of privacy at epsilon 1."""
-    rows = [list(_line(measured, row)) for row in ROWS]
+    rows = [list(_line(measured, row)) for row in rows_in(measured)]
     remarks = [
         "Measured / printed WCSS. s.e.: of the median, by drawing datasets anew (one draw serves all cells); of an "
         "entry, its standard deviation between datasets over the root of their number.",
@@ -158,13 +164,14 @@ def adaptive(measured: Measured) -> Section:
 
 def _plot(measured: Measured, out: Path) -> str:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
-    panels = figure.subplots(1, len(ROWS), sharey=True)
-    for panel, row in zip(panels, ROWS, strict=True):
+    rows = rows_in(measured)
+    panels = figure.subplots(1, len(rows), sharey=True)
+    for panel, row in zip(panels, rows, strict=True):
         cells, each = ratios(measured, row)
         for shift, K in enumerate((2, 4, 8)):
-            chosen = [i for i, cell in enumerate(cells) if cell.setting.K == K]
-            places = [cells[i].epsilon * 1.06 ** (shift - 1) for i in chosen]
-            panel.plot(places, each.mean(axis=1)[chosen], "o", markersize=3, label=f"K = {K}")
+            shown = [i for i, cell in enumerate(cells) if cell.setting.K == K]
+            places = [cells[i].epsilon * 1.06 ** (shift - 1) for i in shown]
+            panel.plot(places, each.mean(axis=1)[shown], "o", markersize=3, label=f"K = {K}")
         panel.axhline(1, color="black", linewidth=0.8)
         panel.set(xscale="log", title=row, xlabel="epsilon")
     panels[0].set_ylabel("measured / printed WCSS")
