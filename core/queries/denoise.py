@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class CountsKind(StrEnum):
-    """Which counts a question is asked of: raw sums are unbiased, non-negative ones look like counts."""
+    """Which counts a question is asked of: raw sums may be negative, non-negative ones look like counts."""
 
     RAW = "raw"
     NONNEGATIVE = "nonnegative"

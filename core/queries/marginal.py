@@ -89,7 +89,7 @@ class Marginal:
 
     An interval for one cell is its count -+ `reach`; intervals that hold for all cells at once, -+ `reach_all`. Both
     are for the raw counts, from the known noise at `level`. Thresholded and adaptive releases have `bounds` in their
-    place, which differ from cell to cell.
+    place, which differ from cell to cell; counts of adaptive ones are shrunk (`core.adaptive.shrinkage`).
 
     Neighbouring cells of an axis may be taken together (`grouping`). The last group of values, categories and missing
     values may be fewer cells, and their noise less than `noise_sd`.

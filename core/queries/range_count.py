@@ -1,4 +1,8 @@
-"""How many rows lie in a box? Raw sums of noisy counts: unbiased, with the exact law of their noise."""
+"""How many rows lie in a box? Raw sums of noisy counts: unbiased, with the exact law of their noise.
+
+Of an adaptive release the count is a sum of shrunk estimates (`core.adaptive.shrinkage`), and everything else is about
+the sum of fused ones, which is as good as unbiased.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,8 @@ class RangeCounts:
     `low` to `high` covers the number of rows in the box: noise and cut cells together (see `count_boxes`). The parts:
     `noise_low` to `noise_high` covers what `count` would be without noise, at the same level; `without_cut` is the
     noisy count of the whole cells inside the box, `with_cut` that of all cells that hold a part of it. `size_weight` is
-    the weight of a bought size in `count`, 0 where it has none: see `core.queries.bought`.
+    the weight of a bought size in `count`, 0 where it has none: see `core.queries.bought`. Of an adaptive release
+    `noise_low` to `noise_high` and `noise_sd` are those of the fused estimate; the interval holds `count` as well.
     """
 
     level: float

@@ -138,7 +138,7 @@ def sparse_release(seed: int) -> tuple[Fusion, Wholes]:
 
 
 def test_shrunk_estimates_are_closer_where_most_of_the_space_is_empty() -> None:
-    """Mean errors of leaves and of base cells, at 0.79 and 0.57 of those of fusion when this was written; and squares."""
+    """Mean errors of leaves and base cells, 0.79 and 0.57 of those of fusion when this was written; and squares."""
     errors = []
     for seed in range(10):
         fusion, exact = sparse_release(seed)
