@@ -19,7 +19,7 @@ from core.checkpoint import Checkpoint, carry_on
 _MAX_ITERATIONS = 300
 _SCREENING_STEPS, _FINISHED = 3, 3
 _MOST_WORK = 5 * 10**8  # distances along an axis
-_IN_CACHE = 2**13  # distances at once: many points are taken in parts, several times as fast
+_IN_CACHE = 2**14  # distances at once: many points are taken in parts, several times as fast
 IN_MEMORY = 2**18  # labels or distances held at once: a step on more points is taken in blocks
 
 
@@ -157,21 +157,29 @@ def _step(
 
 def nearest(points: Floats, centres: Floats) -> tuple[NDArray[np.int64], Floats]:
     """For each restart and point: the number of the nearest centre (the first of equals) and the squared distance."""
+    labels = np.empty((len(centres), points.shape[-2]), dtype=np.int64)
+    distances = np.empty(labels.shape)
     step = max(1, _IN_CACHE // len(centres))
-    parts = [_nearest(points[..., i : i + step, :], centres) for i in range(0, max(1, points.shape[-2]), step)]
-    if len(parts) == 1:
-        return parts[0]
-    labels, distances = zip(*parts, strict=True)
-    return np.concatenate(labels, axis=1), np.concatenate(distances, axis=1)
+    for start in range(0, points.shape[-2], step):
+        part = slice(start, start + step)
+        labels[:, part], distances[:, part] = _nearest(points[..., part, :], centres)
+    return labels, distances
 
 
-def _nearest(points: Floats, centres: Floats) -> tuple[NDArray[np.int64], Floats]:
-    best = _squared_distances(points, centres[:, 0])
-    labels = np.zeros(best.shape, dtype=np.int64)
-    for i in range(1, centres.shape[1]):
-        distance = _squared_distances(points, centres[:, i])
-        np.maximum(labels, i * (distance < best), out=labels)  # no label is above i yet; faster than a mask
-        np.minimum(best, distance, out=best)
+def _nearest(points: Floats, centres: Floats) -> tuple[NDArray[np.int16], Floats]:
+    """The same for points that fit the cache with all that is needed beside them. Memory is used again."""
+    shape = len(centres), points.shape[-2]
+    labels, label = np.zeros(shape, dtype=np.int16), np.empty(shape, dtype=np.int16)  # narrow ones are fast
+    best, distance, term, nearer = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.bool_)
+    for i in range(centres.shape[1]):
+        total = distance if i else best
+        np.square(np.subtract(points[..., 0], centres[:, i, 0, None], out=total), out=total)
+        for axis in range(1, points.shape[-1]):
+            total += np.square(np.subtract(points[..., axis], centres[:, i, axis, None], out=term), out=term)
+        if i:
+            np.multiply(np.less(distance, best, out=nearer), np.int16(i), out=label)
+            np.maximum(labels, label, out=labels)  # no label is above i yet; faster than a mask
+            np.minimum(best, distance, out=best)
     return labels, best
 
 

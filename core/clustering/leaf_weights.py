@@ -14,18 +14,29 @@ def nonnegative_leaves(estimates: Floats, variances: Floats) -> Floats:
     """The nearest non-negative numbers with the same sum, along the last axis; nothing where that is not positive.
 
     Near by the variances v: of all w >= 0 with sum w = sum z those with the least sum of (w - z)^2 / v. They are
-    max(z - tau v, 0), with tau such that the sum is kept. Sorting by z / v finds it, as for
-    `core.queries.denoise.nonnegative`.
+    max(z - tau v, 0), with tau such that the sum is kept. As in Michelot (1986), tau is worked out as if all of z were
+    above tau v, then for those of them that are, until all are: it only rises, so that what is out stays out.
     """
-    total = estimates.sum(axis=-1, keepdims=True)
-    ratios = estimates / variances
-    order = np.argsort(-ratios, axis=-1, kind="stable")
-    ordered = np.take_along_axis(estimates, order, axis=-1)
-    spread = np.take_along_axis(np.broadcast_to(variances, estimates.shape), order, axis=-1)
-    tau = (np.cumsum(ordered, axis=-1) - total) / np.cumsum(spread, axis=-1)
-    kept = np.count_nonzero(ordered > tau * spread, axis=-1, keepdims=True)
-    weights = np.maximum(estimates - np.take_along_axis(tau, np.maximum(kept - 1, 0), axis=-1) * variances, 0.0)
-    return np.where(total > 0.0, weights, 0.0)
+    variances = np.broadcast_to(variances, estimates.shape)
+    pairs = zip(estimates.reshape(-1, estimates.shape[-1]), variances.reshape(-1, estimates.shape[-1]), strict=True)
+    return np.stack([_projected(z, v) for z, v in pairs]).reshape(estimates.shape)
+
+
+def _projected(z: Floats, v: Floats) -> Floats:
+    """One row of `nonnegative_leaves`."""
+    total, tau = float(z.sum()), 0.0
+    if total <= 0.0:
+        return np.zeros_like(z)
+    above = z > 0.0
+    left, spread = z[above], v[above]
+    while len(left):
+        tau = (float(left.sum()) - total) / float(spread.sum())
+        above = left > tau * spread
+        if above.all():
+            break
+        left, spread = left[above], spread[above]
+    weights: Floats = np.maximum(z - tau * v, 0.0)
+    return weights
 
 
 def outstanding_leaves(estimates: Floats, variances: Floats) -> Floats:

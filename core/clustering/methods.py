@@ -30,7 +30,7 @@ from core.adaptive.cells import AdaptiveCells
 from core.arrays import Floats
 from core.checkpoint import Checkpoint, carry_on
 from core.clustering.axis_cells import ordered_shape
-from core.clustering.blocks import block_means, block_numbers
+from core.clustering.blocks import MOST_BLOCKS, MOST_POINTS, block_means, block_numbers
 from core.clustering.centres_within_cells import within_cells
 from core.clustering.choice import Choice, Method, beyond_limits, choose
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
@@ -45,7 +45,7 @@ __all__ = ["Choice", "Method", "Placed", "cells_of", "choose", "labels_of", "pla
 
 _WORK = 4 * 10**7  # cells x axes x clusters x restarts: what k-means may cost
 _REFINED = 4
-_FINISHING_STEPS = 4  # on the cells, after k-means on blocks of them
+_FINISHING_STEPS = 16, 4  # on smaller blocks and on the cells, after k-means on blocks of them
 # N epsilon / K from which the counts may overrule the model, and by how many standard deviations they must do so.
 _ENOUGH_TO_JUDGE, _CONTRADICTION = 50.0, 2.5
 LLOYD_STARTS = 10
@@ -138,22 +138,28 @@ def _by_counts(histogram: NoisyHistogram, k: int, choice: Choice, seed: int, che
     rng = seeded(seed)
     weights = weights_of(histogram, choice.method, counts)
     if choice.method is not Method.LLOYD:
-        heavy = weights > 0.0
-        blocks = block_numbers(histogram, int(np.count_nonzero(heavy)))
-        points, masses = (cells, weights) if blocks is None else block_means(cells, weights, blocks)
+        *blocks, own = _levels(histogram, cells, weights)
+        (points, masses), *finer = blocks or [own]
         many = restarts(points, masses, k)
-        clustering = kmeans(points, masses, k, restarts=many, rng=rng, checkpoint=checkpoint)
-        steps = 0 if blocks is None else _FINISHING_STEPS
-        finished = lloyd(
-            cells[heavy], weights[heavy], clustering.centres[None], iterations=steps, checkpoint=checkpoint
-        )
-        centres, inertia = _best(cells[heavy], weights[heavy], finished, checkpoint)
+        runs = kmeans(points, masses, k, restarts=many, rng=rng, checkpoint=checkpoint).centres[None]
+        for (points, masses), steps in zip([*finer, own] if blocks else [], _FINISHING_STEPS, strict=False):
+            runs = lloyd(points, masses, runs, iterations=steps, checkpoint=checkpoint)
+        centres, inertia = _best(*own, runs, checkpoint)
         if choice.method is Method.THRESHOLDED and _are_on_a_grid(histogram):
             centres = within_cells(histogram, centres, labels_of(cells, centres))
         return Placed(choice, cells, counts, centres, weights, inertia)
     starts = cells[np.stack([np.resize(rng.permutation(len(cells)), k) for _ in range(LLOYD_STARTS)])]
     centres, inertia = _best(cells, weights, lloyd(cells, weights, starts, checkpoint=checkpoint), checkpoint)
     return Placed(choice, cells, counts, centres, weights, inertia)
+
+
+def _levels(histogram: NoisyHistogram, cells: Floats, weights: Floats) -> list[tuple[Floats, Floats]]:
+    """Places and weights that k-means runs on, one after the other: blocks of cells, smaller blocks, then the cells."""
+    heavy = weights > 0.0
+    number = int(np.count_nonzero(heavy))
+    each = (block_numbers(histogram, number, most) for most in (MOST_BLOCKS, MOST_POINTS))
+    blocks = [block_means(cells, weights, numbers) for numbers in each if numbers is not None]
+    return [*blocks, (np.asfortranarray(cells[heavy]), weights[heavy])]
 
 
 def _are_on_a_grid(histogram: NoisyHistogram) -> bool:

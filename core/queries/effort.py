@@ -12,7 +12,7 @@ from math import prod
 
 from core.adaptive.cells import AdaptiveCells
 from core.clustering.axis_cells import ordered_shape
-from core.clustering.blocks import MOST_POINTS
+from core.clustering.blocks import MOST_BLOCKS, MOST_POINTS
 from core.clustering.kmeans import steps_allowed
 from core.clustering.leaf_model import box_count
 from core.clustering.methods import LLOYD_STARTS, Method, choose
@@ -23,9 +23,9 @@ from core.queries.clusters import require_k
 
 _PASS = 5e-8  # a pass over the counts, for each cell
 _BOX, _BOX_AND_CELL = 1e-5, 2e-8  # a box; a listed cell along an axis for each box
-_DISTANCE = 4e-9  # a distance along an axis, and its comparison with the least so far
+_DISTANCE = 3e-9  # a distance along an axis, and its comparison with the least so far
 _POINT_AND_CLUSTER, _KMEANS_MOST = 3e-6, 6.0  # k-means with its restarts and redraws, which end after bounded work
-_REDRAWN_CELL, _REDRAWN_LEAF = 1e-6, 4e-6  # leaves with the sums over regions of leaves
+_REDRAWN_CELL, _REDRAWN_LEAF = 1e-6, 2e-6  # leaves with the sums over regions of leaves
 _SLICED, _SLICED_LISTED = 1e-9, 2e-8  # a cell of a grid, or a listed cell, that a slice is chosen from
 _SLICED_LEAF = 1e-7  # a leaf that is cut down to a slice
 _OVERLAP, _BINS_ACROSS = 1e-6, 64  # a leaf in a bin; so many bins across few leaves touch one of them on average
@@ -114,7 +114,8 @@ def _clusters(histogram: NoisyHistogram, k: int, method: Method) -> float:
     if method is Method.POSTERIOR:
         replicas, sweeps = sampler_effort(points, k)
         return summing + _SAMPLED * k * points * sweeps * replicas / 8
-    bounded = min(_KMEANS_MOST, _POINT_AND_CLUSTER * min(points, MOST_POINTS) * k)
+    placed_on = points if points <= MOST_POINTS else 2 * MOST_BLOCKS  # twice, for steps on smaller blocks
+    bounded = min(_KMEANS_MOST, _POINT_AND_CLUSTER * placed_on * k)
     pass_over_all = _DISTANCE * points * axes * k
     passes = 8
     if method is Method.LLOYD:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.cells import DenseCells
-from core.clustering.blocks import block_means, block_numbers
+from core.clustering.blocks import MOST_BLOCKS, block_means, block_numbers
 from core.clustering.methods import Method, choose, place
 from core.domain.domain import Domain
 from core.domain.grid import Grid
@@ -233,7 +233,7 @@ def test_clusters_of_very_many_cells_are_found_by_blocks_of_them() -> None:
     blocks = block_numbers(release, release.grid.cell_count)
     assert blocks is not None
     places, masses = block_means(release.grid.centres(), np.abs(release.counts).astype(float), blocks)
-    assert len(masses) <= 2**15
+    assert len(masses) <= MOST_BLOCKS
     assert masses.sum() == pytest.approx(np.abs(release.counts).sum())
     assert (masses @ places) == pytest.approx(np.abs(release.counts) @ release.grid.centres(), rel=1e-9, abs=1e-6)
 

@@ -132,6 +132,9 @@ def test_nonnegative_leaves_are_the_nearest_by_their_variances() -> None:
     whole = rng.integers(-5, 20, 300)
     np.testing.assert_allclose(nonnegative_leaves(whole.astype(np.float64), np.full(300, 2.0)), nonnegative(whole))
     assert not nonnegative_leaves(np.array([-3.0, 1.0]), np.ones(2)).any()
+    both = nonnegative_leaves(np.stack([estimates, -np.abs(estimates)]), variances)
+    np.testing.assert_array_equal(both[0], weights)
+    assert not both[1].any()
 
 
 def test_few_empty_leaves_stand_out() -> None:
@@ -192,6 +195,25 @@ def test_blocks_of_leaves_are_their_coarse_cells() -> None:
     blocks = block_numbers(release, MOST_POINTS + 1)
     assert blocks is not None
     assert np.array_equal(blocks, cells.layers.leaf_coarse)
+
+
+def test_fewer_blocks_of_leaves_are_boxes_of_coarse_cells() -> None:
+    """Each lies in one base cell and has the same coarse cells along each axis, but for the last ones."""
+    release = seeded_release(groups(), "1")
+    layers = cells_of_release(release).layers
+    most = len(layers.coarse) - 1
+    blocks = block_numbers(release, MOST_POINTS + 1, most)
+    assert blocks is not None
+    assert len(layers.base_counts) <= len(np.unique(blocks)) <= most
+    begin, width = layers.coarse.spans()
+    volumes = width.prod(axis=1)[layers.leaf_coarse]
+    first_leaf = np.isin(np.arange(len(blocks)), layers.leaves.first[:-1])
+    for block in np.unique(blocks):
+        inside = (blocks == block) & first_leaf
+        assert len(np.unique(layers.leaf_base[inside])) == 1
+        coarse = layers.leaf_coarse[inside]
+        sides = (begin[coarse] + width[coarse]).max(axis=0) - begin[coarse].min(axis=0)
+        assert sides.prod() == volumes[inside].sum()
 
 
 def test_a_declared_size_that_the_counts_rule_out_is_not_used() -> None:

@@ -233,7 +233,7 @@ def test_very_many_cells_of_uneven_axes_are_taken_in_blocks() -> None:
     grid = Grid((UniformAxis(3), UniformAxis(400), UniformAxis(50)))
     counts = np.random.default_rng(0).integers(1, 9, grid.cell_count)
     synopsis = replace(mixture_on(UNEVEN, 10, 0), cells=DenseCells(grid, counts))
-    blocks = block_numbers(synopsis, grid.cell_count)
+    blocks = block_numbers(synopsis, grid.cell_count, MOST_POINTS)
     assert blocks is not None
     number = len(np.unique(blocks))
     assert MOST_POINTS / 4 < number <= MOST_POINTS
