@@ -203,8 +203,7 @@ class LayerSums:
 def _added(owners: Wholes, values: Floats, boxes: int) -> Floats:
     """(items,) or (3, items) values, added up over the items of each box."""
     if values.ndim == 1:
-        totals: Floats = np.bincount(owners, weights=values, minlength=boxes)
-        return totals
+        return np.bincount(owners, weights=values, minlength=boxes).astype(np.float64, copy=False)
     return np.stack([_added(owners, each, boxes) for each in values])
 
 
