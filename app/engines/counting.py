@@ -143,8 +143,7 @@ def open_engine(
 def _local(workers: int, parts: Sequence[Part]) -> Executor:
     """Processes, which share nothing and use every core. Threads wait for each other's interpreter lock.
 
-    Measured with two cores: processes 1.8 times one, threads 1.1 times. They take a second to start, so few rows are
-    counted in this process.
+    They take a second to start, so few rows are counted in this process (`python -m bench.engines`).
     """
     if workers == 1 or sum({part.file: part.file.size for part in parts}.values()) < _WORTH_PROCESSES:
         return ThreadPoolExecutor(1)

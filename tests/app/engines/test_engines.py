@@ -185,6 +185,17 @@ def test_the_first_error_ends_the_rest(tmp_path: Path) -> None:
     assert len(begun) == 3
 
 
+@pytest.mark.parametrize("spread", [1, 3, 10**9], ids=["crowded", "spread", "far apart"])
+def test_tallies_of_crowded_and_of_spread_cells_add_up_the_same(spread: int) -> None:
+    """Crowded cells are added up in an array of all cells; far ones would not fit into one."""
+    rng = np.random.default_rng(1)
+    parts = [rng.integers(0, 50, 40) * spread for _ in range(4)]
+    tallies = [Tally(*np.unique(part, return_counts=True)) for part in [*parts, np.empty(0, dtype=np.int64)]]
+    merged = Tally.merged(tallies)
+    cells, numbers = np.unique(np.concatenate(parts), return_counts=True)
+    assert (merged.cells.tolist(), merged.numbers.tolist()) == (cells.tolist(), numbers.tolist())
+
+
 def test_tallies_add_up() -> None:
     """Cell by cell, with their sums; those with and without sums do not mix."""
     one = Tally(np.array([1, 4]), np.array([2, 3]), np.array([[5], [6]]))
