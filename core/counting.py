@@ -32,7 +32,6 @@ from core.histogram import Counts, OccupiedCounts, empty_counts
 from core.plan import MAX_SIZE, DeclaredSize, Order, Plan, make_plan
 from core.records import Records
 
-
 _DENSE = 8  # tallies that list at least one cell in so many are added up in an array of all cells: 10 times as fast
 
 
