@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from app.ingest.limits import MIB
 
-_DESCRIPTORS = Path(
-    "/proc/self/fd"
-)  # on Linux: opens the file behind a descriptor once more, whatever its name is by now
+# On Linux a path here opens the file behind a descriptor once more, whatever its name is by now.
+_DESCRIPTORS = Path("/proc/self/fd")
 
 
 class LocalFile(io.FileIO):
