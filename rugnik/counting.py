@@ -68,11 +68,12 @@ class Counting(Curating):
     def _require_private_way(self) -> None:
         """Refuse to send exact counts in the clear to another machine."""
         address = urlsplit(self._transport.url)
-        if address.scheme != "https" and not _is_loopback(address.hostname or ""):
+        if address.scheme != "https" and not is_loopback(address.hostname or ""):
             raise UnfitSource("Exact counts are sent over https only, unless the service is on this machine.")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, by its address or as localhost."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

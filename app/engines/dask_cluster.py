@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from app.engines.parts import Progress
+from rugnik.counting import is_loopback
 
 _Result = TypeVar("_Result")
 _RETRIES = 3  # of a task whose worker is lost; its counts are exact, so a second run gives the same
@@ -116,11 +116,7 @@ def require_private_way(place: str) -> None:
     address = urlsplit(place if "://" in place else f"tcp://{place}")
     if address.scheme == "tls":
         return
-    try:
-        is_loopback = ip_address(address.hostname or "").is_loopback
-    except ValueError:
-        is_loopback = address.hostname == "localhost"
-    if not is_loopback:
+    if not is_loopback(address.hostname or ""):
         raise UnfitCluster("Schedulers and workers on other machines are reached over TLS: tls://host:port.")
 
 
