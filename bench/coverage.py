@@ -1,6 +1,6 @@
 """Coverage of the intervals of cluster centres, on data that fit the model and on others, of moments and of counts.
 
-`python -m bench.coverage [--draws 20]`, or `--only counts` for `bench.count_coverage` alone.
+`python -m bench.coverage [--draws 4]`, 20 with FULL=1, or `--only counts` for `bench.count_coverage` alone.
 
 Moments: misses at three levels of 100 times as many releases, from few rows on; `given` are correlations with a value.
 

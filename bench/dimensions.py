@@ -1,6 +1,8 @@
 """Clustering in four and more dimensions: the service's default method beside diffprivlib's KMeans and no privacy.
 
-`python -m bench.dimensions`. The paper's generator (bench/published.py) with 100,000 rows and K = 8; the WCSS of the
+`python -m bench.dimensions`; FULL=1: ten datasets, and d = 10.
+
+The paper's generator (bench/published.py) with 100,000 rows and K = 8; the WCSS of the
 rows themselves, over that of scikit-learn's KMeans on the rows (best of ten starts).
 The rows are used for scoring only: every centre was chosen from a released synopsis. diffprivlib needs an older
 scikit-learn, so it has its own environment below bench/out, which the first run creates.

@@ -1,6 +1,8 @@
 """The service's own clusterings in the paper's WCSS table (Table II), beside the printed RUGNIK row.
 
-`python -m bench.methods [--cells quick|all] [--datasets 50] [--processes 1]`. The paper's data and grids, one release
+`python -m bench.methods [--cells quick|all] [--datasets 10] [--processes 1]`; FULL=1: all cells, 50 datasets.
+
+The paper's data and grids, one release
 of each dataset in each of the 108 cells with the service's discrete noise, clustered by core.clustering.methods:
 
 - `lloyd`, `projected`, `posterior`: N declared, as in the paper; the three methods of `clusters?method=…`.

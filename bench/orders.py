@@ -1,4 +1,6 @@
-"""`python -m bench.orders`: orders, lists and pages with 10^2 to 10^5 published releases in one dataset, beside 10^2.
+"""`python -m bench.orders`: orders, lists and pages with 10^2 to 10^4 published releases in one dataset, beside 10^2.
+
+With FULL=1 in the environment, to 10^5.
 
 One service for each size, all in this process. Each is filled in bulk with the entries and synopses that the use cases
 write, and its whole ledger is verified afterwards. Then the requests take turns between the services, and the figures
@@ -171,7 +173,7 @@ def run() -> list[Section]:
 def main() -> None:
     """The same with sizes of one's own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--most", type=int, default=SIZES[-1], help="leave out larger sizes")
+    parser.add_argument("--most", type=int, default=chosen(SIZES[:-1], SIZES)[-1], help="leave out larger sizes")
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--postgresql", action="store_true", help="on a PostgreSQL of its own in place of SQLite")
     given = parser.parse_args()

@@ -1,6 +1,8 @@
 """The paper's WCSS table (Table II) for RUGNIK, EUGkM and no privacy, beside the printed values.
 
-`python -m bench.paper [--cells quick|all] [--out DIR]`. Each entry is an average over 50 datasets, drawn with
+`python -m bench.paper [--cells quick|all] [--out DIR]`; all cells with FULL=1.
+
+Each entry is an average over 50 datasets, drawn with
 the paper's seeds, and DRAWS draws of the noise; its standard error is one between datasets. Three ways to choose among
 runs of k-means:
 

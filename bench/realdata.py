@@ -1,6 +1,8 @@
 """Clusters on real data (bench.realsets) beside plain clipped RUGNIK; the rows are used for scoring only.
 
-`python -m bench.realdata [--draws 8]`. Plain clipped RUGNIK is the paper's grid, counts clipped at zero, and the best
+`python -m bench.realdata [--draws 2]`; 8 with FULL=1.
+
+Plain clipped RUGNIK is the paper's grid, counts clipped at zero, and the best
 of 20 + 4 K runs of k-means by the noisy objective. Both get the same releases, N declared. The row `adaptive` is
 `posterior` on a release of the adaptive rule at the same epsilon; below N epsilon / K = 100 that is the paper's grid
 too, with noise of its own. An entry is one set of rows, K and epsilon, its value the mean WCSS over draws of the noise

@@ -1,6 +1,8 @@
 """Attribute kinds on real flights: counts and clusters beside the same columns as numbers made of codes.
 
-`python -m bench.tables [--draws 5]`. The coded side is what version 0.1 offered, used with care: whole numbers, days
+`python -m bench.tables [--draws 2]`; 5 with FULL=1.
+
+The coded side is what version 0.1 offered, used with care: whole numbers, days
 and carriers are numbered from 0, an attribute of V values has the bounds 0 and V, and the values a to b are asked for
 as [a, b + 1). Rows without a delay are dropped there and kept here. Both sides have the same epsilon, the same
 declared size, the same readers and the same rule for the grid. The rows are used for scoring only.
