@@ -216,13 +216,14 @@ def clusters(
 
 
 def _clusters_table(answer: Clusters) -> Table:
+    judged = any(certain.noise_probability is not None for certain in answer.uncertainty)
     rows = []
     for i, (center, size, certain) in enumerate(zip(answer.centers, answer.sizes, answer.uncertainty, strict=True)):
         parts = zip(center, certain.center, answer.shift(i), strict=True)
         spans = [span(value, each.low, each.high, shift) for value, each, shift in parts]
-        chance = [] if certain.noise_probability is None else [f"{certain.noise_probability:.2g}"]
-        rows.append((round(size), f"{certain.size.low:,.0f} … {certain.size.high:,.0f}", *spans, *chance))
-    judged = any(certain.noise_probability is not None for certain in answer.uncertainty)
+        chance = None if certain.noise_probability is None else f"{certain.noise_probability:.2g}"
+        between = f"{certain.size.low:,.0f} … {certain.size.high:,.0f}"
+        rows.append((round(size), between, *spans, *[chance] * judged))
     return ("size", "size between", *answer.attributes, *["noise alone"] * judged), rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -91,12 +91,8 @@ class Asked:
                 self._print(answer, *table(answer))
                 return [(None, answer)]
             grouped = client.ask_by_group(asked, kind, self.group_by, **parameters)
-        columns: Sequence[str] = ()
-        rows: list[Sequence[Any]] = []
         answers = grouped.answers(kind)
-        for value, each in answers.items():
-            columns, own = table(each)
-            rows += [(value, *row) for row in own]
+        columns, rows = together({value: table(each) for value, each in answers.items()})
         self._print(grouped, (self.group_by, *columns), rows)
         if self.as_table:
             for value, each in answers.items():
@@ -145,3 +141,13 @@ def form_of(output: Path) -> str:
     if form is None:
         fail(f"{output}: end the name in {', '.join(_FORMS)}.", Code.USAGE)
     return form
+
+
+def together(tables: Mapping[str, Table]) -> Table:
+    """The rows of all groups in one table, each after its group.
+
+    Tables may differ in their last columns: clusters of one group may be judged by the model, and those of another not.
+    """
+    columns = max((names for names, _ in tables.values()), key=len, default=())
+    rows = [(value, *row, *[None] * (len(columns) - len(row))) for value, (_, own) in tables.items() for row in own]
+    return columns, rows

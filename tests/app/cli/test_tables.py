@@ -17,6 +17,8 @@ import pytest
 import typer
 
 from app.access.permissions import Role
+from app.cli.asking import together
+from app.cli.output import show_table
 from app.cli.schema import find_schema, parse_attributes, parse_person
 from tests.app.cli.conftest import Run
 from tests.support.documents import ROOT
@@ -199,3 +201,15 @@ def test_the_clinic_from_file_to_answers(run: Run, live: Live) -> None:
     assert "f, m, x, (missing)" in refused
     other = ("-a", "age:integer:0..110", "-a", "sex:category:f,m", "-a", "arrived:date:2026-01-01..2026-12-31")
     assert "other bounds" in run(CURATOR, "release", VISITS, "--dataset", name, *TERMS, *other, code=2).stderr
+
+
+def test_groups_whose_answers_have_different_columns_share_one_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """Clusters of a group with few rows are not judged by the model, whichever group comes last."""
+    judged = (("size", "noise alone"), [(5, "0.2")])
+    plain = (("size",), [(7,), (8,)])
+    for tables in ({"f": judged, "m": plain}, {"m": plain, "f": judged}):
+        columns, rows = together(tables)
+        assert columns == ("size", "noise alone")
+        assert {tuple(row) for row in rows} == {("f", 5, "0.2"), ("m", 7, None), ("m", 8, None)}
+        show_table(("sex", *columns), rows)
+    assert capsys.readouterr().out.count("0.2") == 2
