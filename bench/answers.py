@@ -8,8 +8,8 @@ Of an adaptive release with some 300,000 leaves: 10,000 boxes under 0.3 s, clust
 
 from __future__ import annotations
 
-import gc
 import asyncio
+import gc
 import socket
 import statistics
 import subprocess
