@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from threading import Event
 
 import pytest
@@ -12,21 +11,13 @@ import pytest
 from app.errors import TooManyRequests
 from app.operations.lanes import STREAMS, STREAMS_PER_KEY, Lane, Lanes
 from core.checkpoint import Checkpoint
+from tests.support.event_loops import run
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let other tasks run until something holds."""
     while not condition():
         await asyncio.sleep(0.001)
-
-
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    """A test on an event loop of its own, with a deadline that only a hang meets.
-
-    In a thread, because a test of the dashboard may have left this one with a loop that runs.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(asyncio.wait_for(test(), 60))).result()  # type: ignore[arg-type]
 
 
 def test_a_key_has_its_share_and_leaves_the_others_theirs() -> None:

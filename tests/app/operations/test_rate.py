@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from app.errors import TooManyRequests
 from app.operations.lanes import Lane
 from app.operations.rate import Rate
+from tests.support.event_loops import run
 
 
 class Clock:
@@ -54,4 +53,4 @@ def test_a_lane_tells_a_key_beyond_its_rate_when_to_come_back() -> None:
         await lane.enter("b", noted=True)
         assert lane.noted_refusals["rate"] == 1
 
-    asyncio.run(test())
+    run(test)

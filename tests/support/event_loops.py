@@ -1,0 +1,16 @@
+"""Tests that need an event loop get one of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    """A test on an event loop of its own, with a deadline that only a hang meets.
+
+    In a thread, because a test of the dashboard may have left this one with a loop that runs.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(asyncio.wait_for(test(), 60))).result()  # type: ignore[arg-type]
