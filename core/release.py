@@ -32,9 +32,11 @@ are counted; for rows c = 1. The proof, with the function that each step names:
    given back nor used for a second call, so a draw that a crash left on a disk is paid for as well.
 8. Where rows are counted elsewhere (`core.counting`), steps 2 to 5 are the same functions, called one at a time:
    `noisy_size`, then `draw_base`, `draw_coarse` and `complete_layers`, or `release`. Each call is recorded before it
-   begins, as in step 7, and no step of a charge is called twice (`core.ledger.books`, the rule of a `draw`). That each
-   record is counted once, and that a person has at most c of them, is then up to the curator's own process, as it is
-   up to the curator which rows are uploaded.
+   begins, as in step 7, and no step of a charge is called twice (`core.ledger.books`, the rule of a `draw`). Three
+   things are then up to the curator's own process, as it is up to the curator which rows are uploaded: each record is
+   counted once, a person has at most c of them, and every step counts the same records. The last one matters for
+   layers: a unit whose records changed between two steps could pay for a coarse cell on one path and for a leaf on
+   another, together up to 1.2 epsilon (`core.adaptive.shares`).
 """
 
 from __future__ import annotations

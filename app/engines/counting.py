@@ -19,6 +19,7 @@ from typing import Protocol
 from app.engines.files import find_files
 from app.engines.parts import NO_ROWS, Job, Part, Progress, count_part, parts_of
 from app.engines.people import PersonEngine
+from app.engines.shuffle import ShuffleEngine
 from app.ingest.formats import MediaType
 from app.ingest.keyed_hash import SECRET_BYTES
 from app.ingest.limits import MIB, Limits
@@ -125,7 +126,6 @@ def open_engine(
         key = secrets.token_bytes(SECRET_BYTES) if person_key is None else person_key
         if scheduler is not None:
             from app.engines.dask_cluster import connected  # noqa: PLC0415 - an extra
-            from app.engines.shuffle import ShuffleEngine  # noqa: PLC0415
 
             cluster = exits.enter_context(connected(scheduler))
             if unit.is_person:

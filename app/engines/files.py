@@ -44,11 +44,6 @@ class SourceFile:
         return file_system(self.address)[0], self.path
 
 
-def is_local_file(name: str) -> bool:
-    """Whether a name is that of one file on this machine, as a plain upload takes it."""
-    return "://" not in name and Path(name).is_file()
-
-
 def find_files(names: Iterable[str], media_type: MediaType | None = None) -> list[SourceFile]:
     """All files that the names stand for, in order of their names, each once. Raises NoFiles."""
     found = {(each.address, each.path): each for name in names for each in _find(name, media_type)}
