@@ -83,8 +83,8 @@ class ReleaseEnded(AppError):
         sentence = f"The release is {state}; only an ordered release can be uploaded to or voided."
         if state == "counting":
             sentence = (
-                "Noise was drawn for a step of the release, so it cannot be voided, and what was sent is not what it "
-                "waits for: GET …/counts says what is next."
+                "Noise was drawn for a step of the release. It can no longer be voided, and takes only the counts of its "
+                "next step: GET …/counts says which."
             )
         if state == "burnt":
             sentence += (
