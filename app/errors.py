@@ -83,8 +83,8 @@ class ReleaseEnded(AppError):
         sentence = f"The release is {state}; only an ordered release can be uploaded to or voided."
         if state == "counting":
             sentence = (
-                "Noise was drawn for a step of the release. It can no longer be voided, and takes only the counts of its "
-                "next step: GET …/counts says which."
+                "Noise was drawn for a step of the release. It can no longer be voided, and takes only the counts of "
+                "its next step: GET …/counts says which."
             )
         if state == "burnt":
             sentence += (
