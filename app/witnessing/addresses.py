@@ -20,7 +20,7 @@ def submission_address(witness: Witness) -> str | None:
         url = httpx.URL(witness.url)
     except (httpx.InvalidURL, UnicodeError):
         raise InvalidPolicy(f"The address of the witness {witness.name} is not a URL.") from None
-    if not url.host or url.userinfo or url.query or url.fragment:
+    if not url.host or "%" in url.host or url.userinfo or url.query or url.fragment:
         raise InvalidPolicy(f"The address of the witness {witness.name} is a host and a path, and nothing more.")
     if url.scheme != "https" and not (url.scheme == "http" and is_loopback(url.host)):
         raise InvalidPolicy(
