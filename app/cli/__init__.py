@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, drafting, planning, releasing, serve
+from app.cli import (
+    admin,
+    analyst,
+    auditor,
+    checking,
+    curator,
+    demo,
+    doctor,
+    drafting,
+    planning,
+    releasing,
+    serve,
+    witness,
+)
 from app.cli.exits import CODES, ExplainingGroup
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
@@ -48,7 +61,7 @@ def _options(
 
 
 RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
-for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor):
+for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, witness.witness):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
 main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)
