@@ -7,10 +7,12 @@ voids go on while witnesses are silent; answers do not depend on them.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import structlog
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select, tuple_
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from app.errors import CannotStart, LedgerRewound, NotCosigned, NotReady
@@ -36,8 +38,6 @@ class Cosigner:
         self._thread: threading.Thread | None = None
         self._unsigned_since: datetime | None = None
         self.last: Collected | None = None
-        if policy is not None:
-            require_reachable(policy)
 
     def wake(self, service: Service) -> None:
         """Ask in the background, unless that is going on already. Called after a commit."""
@@ -76,7 +76,9 @@ class Cosigner:
             self._unsigned_since = None
         else:
             self._unsigned_since = self._unsigned_since or service.clock()
-            log.warning("quorum_missing", size=size, silent=sorted(collected.silent), refused=sorted(collected.refusals))
+            log.warning(
+                "quorum_missing", size=size, silent=sorted(collected.silent), refused=sorted(collected.refusals)
+            )
 
     def _ask_quietly(self, service: Service) -> None:
         try:
@@ -115,24 +117,30 @@ class Cosigner:
             raise NotReady("The quorum of outside witnesses has not signed the ledger for too long.")
 
 
-def read_policy(service_path: str | None, text: str | None) -> Policy | None:
-    """The policy of the service; CannotStart with its sentence where it cannot be used."""
-    del service_path
+def read_policy(path: Path | None) -> Policy | None:
+    """The policy of RUGNIK_POLICY; CannotStart with a sentence where it cannot be used."""
+    if path is None:
+        return None
     try:
-        return None if text is None else Policy.parse(text)
+        policy = Policy.parse(path.read_text(encoding="utf-8"))
+        require_reachable(policy)
+    except OSError as error:
+        raise CannotStart(f"RUGNIK_POLICY: {path} cannot be read ({error.strerror}).") from None
     except ValueError as error:
         raise CannotStart(f"RUGNIK_POLICY: {error}") from None
+    return policy
 
 
 def signers(service: Service) -> dict[str, tuple[int, Signature]]:
     """Of each witness the newest size that it signed, with its signature."""
-    query = select(cosignatures.c.signer, cosignatures.c.size, cosignatures.c.line).order_by(cosignatures.c.size)
+    newest = select(cosignatures.c.signer, func.max(cosignatures.c.size)).group_by(cosignatures.c.signer)
+    query = select(cosignatures).where(tuple_(cosignatures.c.signer, cosignatures.c.size).in_(newest))
     with service.database.read_only() as tx:
         rows = tx.execute(query).all()
     return {row.signer: (row.size, Signature.parse(row.line)) for row in rows}
 
 
-def _keep(service: Service, size: int, collected: dict[str, Signature]) -> None:
+def _keep(service: Service, size: int, collected: Mapping[str, Signature]) -> None:
     for name, signature in collected.items():
         try:
             with service.database.transaction() as tx:

@@ -48,8 +48,8 @@ def receipt(service: Service, caller: Principal, release_id: str) -> Receipted:
     note = checkpoints.pinned(service, publish.seq)
     size, tree = Checkpoint.of(note).size, service.replay.tree
     magic, header, _ = synopsis.to_bytes().split(b"\n", 2)
-    proofs = (tree.inclusion_proof(entry.seq - 1, size) for entry in (publish, charge))
-    made = Receipt.of(publish, charge, *proofs, header=f"{magic.decode()}\n{header.decode()}\n", note=note)
+    published, charged = (tree.inclusion_proof(entry.seq - 1, size) for entry in (publish, charge))
+    made = Receipt.of(publish, charge, published, charged, f"{magic.decode()}\n{header.decode()}\n", note)
     return Receipted(release_id, synopsis, made)
 
 

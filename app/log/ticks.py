@@ -1,8 +1,8 @@
 """Ticks: when a publication may show up in a checkpoint.
 
 How long an upload takes depends on its rows, so nobody may see when it ended more finely than a fixed period. An entry
-whose time is private becomes visible in a checkpoint once a full period has begun after this process saw it, or together
-with a later entry whose time is not private.
+whose time is private becomes visible in a checkpoint once the next period has begun after this process saw it, or
+together with a later entry whose time is not private.
 """
 
 from __future__ import annotations

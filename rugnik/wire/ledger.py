@@ -11,7 +11,7 @@ from rugnik.wire.limits import Doc, one_of
 
 Kind = Annotated[
     str,
-    one_of("grant", "charge", "draw", "step", "publish", "void", "close", "issue", "revoke"),
+    one_of("grant", "charge", "draw", "step", "publish", "void", "close", "issue", "revoke", "key"),
     Doc("What an entry records. Kinds are only ever added, and none changes its meaning."),
 ]
 
