@@ -18,7 +18,7 @@ from core.ledger.books import Books
 from core.log.checkpoint import Checkpoint
 from core.log.ed25519 import SecretKey
 from core.log.nodes import TreeNodes
-from core.log.note import Note, SignatureType, SigningKey, VerifierKey
+from core.log.note import InvalidNote, Note, SignatureType, SigningKey, VerifierKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,13 @@ class Log:
         """The public half of the newest key: what policies name."""
         return self.keys[0].verifier
 
+    def is_own(self, note: Note, books: Books) -> bool:
+        """Whether a checkpoint is of this log, and signed by a key that is, or was, on record as the log's."""
+        recorded = {self.first, *(key.verifier for key in self.keys)}
+        if books.log_key is not None:
+            recorded.add(VerifierKey.parse(books.log_key))
+        return Checkpoint.of(note).origin == self.origin and bool(note.signed_by(recorded))
+
     def signed(self, tree: TreeNodes, size: int) -> Note:
         """The signed checkpoint of the first `size` entries. Called once they are committed, never before."""
         return Checkpoint(self.origin, size, tree.root(size)).signed(*self.keys)
@@ -44,9 +51,9 @@ class Log:
 
 def open_log(settings: Settings, database: Database) -> Log:
     """The log of this database: its origin is fixed at the first start. CannotStart for another key or origin."""
-    secrets_kept = _secret_keys(settings)
     with database.read_only() as tx:
         row = tx.execute(select(log_table)).first()
+    secrets_kept = _secret_keys(settings, is_new=row is None)
     if row is None:
         origin = settings.origin or f"rugnik.invalid/{secrets.token_hex(8)}"
         first = SigningKey(origin, SignatureType.LOG, secrets_kept[0]).verifier
@@ -62,18 +69,30 @@ def open_log(settings: Settings, database: Database) -> Log:
             f"RUGNIK_ORIGIN is {settings.origin}, and this log has been called {row.origin} since its first start. "
             "Leave it out, or set it to that name."
         )
-    keys = tuple(SigningKey(row.origin, SignatureType.LOG, secret) for secret in secrets_kept)
-    return Log(row.origin, keys, VerifierKey.parse(row.verifier))
+    try:
+        first = VerifierKey.parse(row.verifier)
+        keys = tuple(SigningKey(row.origin, SignatureType.LOG, secret) for secret in secrets_kept)
+    except InvalidNote as error:
+        raise CannotStart(f"{_CHANGED} {error}") from None
+    if (first.name, first.type) != (row.origin, SignatureType.LOG):
+        raise CannotStart(f"{_CHANGED} The log is called {row.origin} there, and its first key is of {first.name}.")
+    return Log(row.origin, keys, first)
+
+
+_CHANGED = "The row of the table log was changed. Bring back the newest copy of the database."
 
 
 def require_key_on_record(log: Log, books: Books, where: str) -> None:
     """CannotStart where the key that signs is not the one that the ledger, or the log's first start, put on record."""
     recorded = books.log_key or str(log.first)
     if str(log.verifier) != recorded:
-        raise CannotStart(
-            f"The log's key {where} is not the one that this log signs with. Bring back the file, or the secret "
-            "rugnik_log_key. If the key is lost for good, 'rugnik log rotate --lost' puts a new one on record."
-        )
+        raise CannotStart(f"The log's key {where} is not the one that this log signs with. {_NO_KEY}")
+
+
+_NO_KEY = (
+    "Bring back the file, or the secret rugnik_log_key. If the key is lost for good, 'rugnik log rotate --lost' puts a "
+    "new one on record."
+)
 
 
 def place_of_key(settings: Settings) -> str:
@@ -81,11 +100,13 @@ def place_of_key(settings: Settings) -> str:
     return f"in {settings.log_key_path}" if settings.log_key is None else "in RUGNIK_LOG_KEY or its secret"
 
 
-def _secret_keys(settings: Settings) -> list[SecretKey]:
-    """The key that signs, made now where there is none; then the one before it, while a rotation overlaps."""
+def _secret_keys(settings: Settings, *, is_new: bool) -> list[SecretKey]:
+    """The key that signs, made now for a new log; then the one before it, while a rotation overlaps."""
     if settings.log_key is not None:
         return [_parsed(settings.log_key.get_secret_value().encode(), "RUGNIK_LOG_KEY")]
     path = settings.log_key_path
+    if not path.exists() and not is_new:
+        raise CannotStart(f"The log's key {place_of_key(settings)} is missing. {_NO_KEY}")
     if not path.exists():
         make_secret_file(path, SecretKey.generate().to_pem())
     previous = previous_key_path(path)

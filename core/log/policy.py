@@ -78,13 +78,17 @@ class Policy:
             raise InvalidNote(f"The policy has no key of the log {checkpoint.origin}.")
         if not note.signed_by(logs):
             raise InvalidNote(f"The checkpoint is not signed by the key of {checkpoint.origin} that the policy has.")
+        return Signed(checkpoint, self.require_cosigned(note))
+
+    def require_cosigned(self, note: Note) -> dict[str, Signature]:
+        """The witnesses that signed a note, each with its signature; InvalidNote where they are no quorum."""
         valid = note.signed_by(witness.key for witness in self.witnesses.values())
         names = {witness.key: name for name, witness in self.witnesses.items()}
         cosignatures = {names[key]: signature for key, signature in valid.items()}
         if not self.is_met(cosignatures):
             signers = ", ".join(cosignatures) or "nobody"
             raise InvalidNote(f"The checkpoint has too few signatures of witnesses: {signers} signed it.")
-        return Signed(checkpoint, cosignatures)
+        return cosignatures
 
     def _has_signed(self, name: str, signers: frozenset[str]) -> bool:
         group = self.groups.get(name)
