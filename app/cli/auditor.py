@@ -164,13 +164,12 @@ def restore(
     from app.ledger.witness import Witness
     from app.operations import server
     from app.operations.start_checks import database_errors, serving_alone
-    from app.storage.database import Database
+    from app.storage.database import Database, closing_all
 
     settings = server.read_settings()
     database = Database(settings.url)
-    with database_errors(database), serving_alone(database), file.open("rb") as lines:
+    with closing_all(database), database_errors(database), serving_alone(database), file.open("rb") as lines:
         restored = restore_entries(database, Witness(settings.witness_path).seen(), lines)
-    database.dispose()
     typer.echo(f"{restored.added} entries were put back. The ledger has {restored.entries}, as the witness saw it.")
     if restored.lost:
         note(f"Their synopses are lost: {', '.join(restored.lost)}.")

@@ -29,11 +29,11 @@ def backup(
     from app.main import make_service
     from app.operations.copies import back_up
     from app.operations.server import read_settings
+    from app.storage.database import closing_all
 
     service = make_service(read_settings())
-    with _progress("Copying") as progress:
+    with closing_all(service.database), _progress("Copying") as progress:
         checkpoint = back_up(service, file, progress)
-    service.database.dispose()
     size = str(checkpoint).split("\n")[1]
     typer.echo(f"{file}: {size} entries, all of which hold.")
     note(f"{file}.checkpoint is the signed checkpoint of this copy: keep it with the copy.")
@@ -56,17 +56,15 @@ def restore(
     from app.operations.copies import CHECKPOINT_SUFFIX
     from app.operations.copies import restore as fill
     from app.operations.start_checks import database_errors
-    from app.storage.database import Database
+    from app.storage.database import Database, closing_all
 
     settings = server.read_settings()
     if not file.is_file():
         raise FileNotFoundError(2, "there is no such file", str(file))
     server.migrate(settings)
     source, target = Database(f"sqlite:///{file.resolve()}"), Database(settings.url)
-    with database_errors(target), _progress("Restoring") as progress:
+    with closing_all(source, target), database_errors(target), _progress("Restoring") as progress:
         entries = fill(source, target, file.with_name(file.name + CHECKPOINT_SUFFIX), progress)
-    source.dispose()
-    target.dispose()
     typer.echo(f"The database has the {entries} entries of {file}.")
 
 

@@ -48,11 +48,11 @@ def rotate(
     from app.main import make_service
     from app.operations.server import read_settings
     from app.operations.start_checks import serving_alone
+    from app.storage.database import closing_all
 
     settings = read_settings()
     service = make_service(settings, lost_key=lost)
-    with serving_alone(service.database):
+    with closing_all(service.database), serving_alone(service.database):
         verifier = rotate_key(service)
-    service.database.dispose()
     typer.echo(f"log {verifier}")
     note("This key is on record. Publish the line above, and start every service of this database again.")

@@ -117,6 +117,16 @@ class Database:
         self.engine.dispose()
 
 
+@contextmanager
+def closing_all(*databases: Database) -> Iterator[None]:
+    """Close the connections of these databases at the end, also after an error: for commands."""
+    try:
+        yield
+    finally:
+        for database in databases:
+            database.dispose()
+
+
 def alembic_config() -> Config:
     """Configuration of Alembic; the scripts are in the package `migrations`, both in a checkout and in a wheel."""
     config = Config()
