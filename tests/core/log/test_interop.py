@@ -156,13 +156,13 @@ def go(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOSUMDB": "off", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     settings |= {"GOPATH": str(folder / "path"), "CGO_ENABLED": "0"}
     run = partial(subprocess.run, check=True, text=True, stdout=subprocess.PIPE, env=os.environ | settings, cwd=folder)
-    root = Path(run([command, "env", "GOROOT"]).stdout.strip())
+    root, version = run([command, "env", "GOROOT", "GOVERSION"]).stdout.split("\n")[:2]
+    language = f"go {version.removeprefix('go').split(' ')[0]}\n"
     for package in ("note", "tlog"):
-        shutil.copytree(root / "src/cmd/vendor" / SUMDB / package, folder / "mod/sumdb" / package)
-    (folder / "mod/go.mod").write_text("module golang.org/x/mod\n\ngo 1.21\n")
-    (folder / "go.mod").write_text(
-        "module compare\n\ngo 1.21\n\nrequire golang.org/x/mod v0.0.0\n\nreplace golang.org/x/mod => ./mod\n"
-    )
+        shutil.copytree(Path(root) / "src/cmd/vendor" / SUMDB / package, folder / "mod/sumdb" / package)
+    (folder / "mod/go.mod").write_text("module golang.org/x/mod\n" + language)
+    required = "require golang.org/x/mod v0.0.0\nreplace golang.org/x/mod => ./mod\n"
+    (folder / "go.mod").write_text("module compare\n" + language + required)
     (folder / "main.go").write_text(PROGRAM)
     run([command, "build", "-o", "compare", "."])
     return folder / "compare"
