@@ -100,8 +100,8 @@ def trees() -> Section:
     rows = []
     for size in SIZES:
         log = Log(size)
-        operations = (log.compute_root, log.prove_inclusion, log.check_inclusion)
-        operations += (log.prove_consistency, log.check_consistency)
+        operations = [log.compute_root, log.prove_inclusion, log.check_inclusion]
+        operations += [log.prove_consistency, log.check_consistency]
         times = microseconds({operation.__name__: operation for operation in operations})
         hashes = max(map(len, log.inclusions.values())), len(log.consistency)
         rows.append([f"{size:,}", *(f"{value:,.1f}" for value in times.values()), *map(str, hashes)])
