@@ -34,6 +34,9 @@ class Kind(StrEnum):
     CLOSE = "close"
     ISSUE = "issue"
     REVOKE = "revoke"
+    RULE = "rule"
+    REQUEST = "request"
+    REFUSE = "refuse"
 
     @property
     def description(self) -> KindDescription:
@@ -107,6 +110,18 @@ _DESCRIPTIONS: Mapping[Kind, KindDescription] = {
         phrase="key revoked",
         meaning="A key was ended.",
         about_keys=True,
+    ),
+    Kind.RULE: KindDescription(
+        phrase="two-person rule set",
+        meaning="From here on an order, a grant or a void of this dataset above so much epsilon needs two keys.",
+    ),
+    Kind.REQUEST: KindDescription(
+        phrase="asked for a second person",
+        meaning="An order, a grant, a void or a rule that waits until another key approves it. It spends nothing.",
+    ),
+    Kind.REFUSE: KindDescription(
+        phrase="request refused",
+        meaning="A request was refused, or withdrawn by the key that made it. It can no longer be approved.",
     ),
 }
 
