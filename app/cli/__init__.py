@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, drafting, planning, releasing, serve
+from app.cli import (
+    admin,
+    analyst,
+    auditor,
+    checking,
+    curator,
+    deciding,
+    demo,
+    doctor,
+    drafting,
+    planning,
+    releasing,
+    serve,
+)
 from app.cli.exits import CODES, ExplainingGroup
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
@@ -47,7 +60,7 @@ def _options(
 ) -> None: ...
 
 
-RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
+RUNNING, CURATING, DECIDING, ASKING = "Run the service", "Curate", "Decide as a second person", "Ask and audit"
 for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
@@ -57,5 +70,7 @@ main.command(rich_help_panel=CURATING)(drafting.init)
 main.command(rich_help_panel=CURATING)(checking.check)
 main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
+for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refuse):
+    main.command(rich_help_panel=DECIDING)(decide)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

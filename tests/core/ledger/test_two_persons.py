@@ -135,6 +135,13 @@ REFUSED = {
     "an order on other terms": (*START, ASK, but(CHARGE, max_cells=11)),
     "an order with terms that nobody asked for": (*START, ASK, but(CHARGE, more=1)),
     "an order of another release": (*START, ASK, CHARGE | {"release": "s"}),
+    "a grant of another epsilon": (*START, ASK_GRANT, MORE | {"epsilon": HALF}),
+    "a rule in place of a grant": (
+        *START,
+        request(Kind.GRANT, "0", {"above": None}),
+        effect(Kind.RULE, 5, NOTHING, {"above": None}),
+    ),
+    "a request for a release that one person ordered": (*START, SMALL, but(ASK, release="s")),
     "a grant for another reason": (*START, ASK_GRANT, but(MORE, reason="other")),
     "a grant in place of an order": (*START, ASK, MORE | {"epsilon": HALF}),
     "another threshold than asked for": (*START, ASK_RULE, but(RAISE, above="1")),
