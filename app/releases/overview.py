@@ -16,7 +16,7 @@ from app.ledger.standing import Standing
 from app.releases import datasets, requests
 from app.releases.datasets import Summary
 from app.releases.reading import Release, load
-from app.releases.requests import Request
+from app.releases.requests import Waiting
 from app.service import Service
 from core.domain.domain import Domain
 from core.ledger.entry import LedgerEntry
@@ -35,7 +35,7 @@ class Overview:
     newest_entries: Mapping[str, LedgerEntry]
     readable: bool
     status: LedgerStatus | None
-    waiting: tuple[Request, ...] = ()
+    waiting: Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class DatasetOverview:
     older: int
     newer: int
     history: BudgetHistory | None
-    waiting: tuple[Request, ...] = ()
+    waiting: Waiting
 
 
 def get_overview(service: Service, caller: Principal) -> Overview:
     """All datasets of a caller, and how the ledger stands."""
     summaries: list[Summary] = []
     newest: Mapping[str, LedgerEntry] = {}
-    waiting: list[Request] = []
+    waiting = Waiting()
     readable = True
     try:
         with read_book(service) as book:
@@ -70,7 +70,7 @@ def get_overview(service: Service, caller: Principal) -> Overview:
     except LedgerBroken:
         readable = False
     status = ledger_status(service) if caller.sees_whole_ledger else None
-    return Overview(tuple(summaries), newest, readable, status, tuple(waiting))
+    return Overview(tuple(summaries), newest, readable, status, waiting)
 
 
 def get_dataset_overview(
@@ -93,7 +93,7 @@ def get_dataset_overview(
             older=listed.before,
             newer=listed.after,
             history=history.history(book, name, limit=max_entries) if reads_ledger else None,
-            waiting=tuple(requests.waiting(book, caller, name)) if reads_ledger else (),
+            waiting=requests.waiting(book, caller, name) if reads_ledger else Waiting(),
         )
 
 

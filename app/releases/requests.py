@@ -24,6 +24,8 @@ from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import Kind
 from core.ledger.two_persons import ENVIRONMENT_KEY, key_id_of, needs_two
 
+SHOWN = 50  # requests on a page; each is read from the ledger
+
 # What a caller needs beside DECIDE, by the kind of entry: who may approve is who could have asked.
 _PERMISSIONS: Mapping[Kind, Permission] = {
     Kind.CHARGE: Permission.CURATE,
@@ -75,6 +77,14 @@ class Request:
         caller.require(_PERMISSIONS[self.kind])
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The oldest requests that wait for a second person, and how many more there are."""
+
+    requests: tuple[Request, ...] = ()
+    more: int = 0
+
+
 def needs_second_person(book: Book, dataset: str, epsilon: Epsilon) -> bool:
     """Whether an order, a grant or a void of so much epsilon takes two persons in this dataset."""
     account = book.account(dataset)
@@ -113,10 +123,11 @@ def asked_for_release(book: Book, release: str) -> Request | None:
 
 
 def asked_to_void(book: Book, release: str) -> Request | None:
-    """The request that waits to void this release."""
-    record = book.release(release)
-    waiting = [] if record is None else [each for each in record.account.waiting.values() if each.release == release]
-    return next((request_of(book, each) for each in waiting if each.kind is Kind.VOID), None)
+    """The request that waits to void this release, which was ordered."""
+    with book.replay.reading() as books:
+        candidates = list(books.releases[release].account.waiting.values())
+    asked = (each for each in candidates if each.kind is Kind.VOID and each.release == release)
+    return next((request_of(book, each) for each in asked), None)
 
 
 def get(service: Service, caller: Principal, request_id: str) -> Request:
@@ -149,12 +160,14 @@ def list_all(
         return [request_of(book, record) for record in islice(chosen, limit)]
 
 
-def waiting(book: Book, caller: Principal, dataset: str | None = None) -> list[Request]:
-    """The requests that wait for a second person, oldest first, of one dataset or of all that the caller sees."""
+def waiting(book: Book, caller: Principal, dataset: str | None = None, *, limit: int = SHOWN) -> Waiting:
+    """What waits for a second person, oldest first, of one dataset or of all that the caller sees."""
     with book.replay.reading() as books:
         accounts = [account for name, account in books.accounts.items() if dataset in (None, name)]
         records = [record for each in accounts if caller.may_see(each.name) for record in each.waiting.values()]
-    return [request_of(book, record) for record in sorted(records, key=lambda record: record.seq)]
+    records.sort(key=lambda record: record.seq)
+    shown = tuple(request_of(book, record) for record in records[:limit])
+    return Waiting(shown, more=len(records) - len(shown))
 
 
 def request_of(book: Book, record: RequestRecord) -> Request:

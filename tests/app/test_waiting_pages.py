@@ -6,6 +6,7 @@ import pytest
 
 from app.access.keys import issue_key
 from app.access.permissions import Role
+from app.releases.requests import SHOWN
 from tests.support.browser.visitors import signed_in, visitor
 from tests.support.service.api import Api
 
@@ -57,3 +58,14 @@ def test_a_limited_key_sees_no_request_of_another_dataset(sqlite_api: Api, reque
     """Neither on the overview nor by its id."""
     limited = issue_key(sqlite_api.service, name="l", role=Role.CURATOR, datasets=frozenset({"other"}))[1]
     assert request_id not in sqlite_api.call_with(limited, "GET", "/").text
+
+
+def test_a_page_shows_the_oldest_requests_and_the_number_of_the_others(sqlite_api: Api, request_id: str) -> None:
+    """However many wait, a page reads so many from the ledger."""
+    for _ in range(SHOWN + 1):
+        assert sqlite_api.order(epsilon="0.2").status_code == 202
+    for path in ("/", "/datasets/city"):
+        page = sqlite_api.auditor("GET", path).text
+        assert page.count('<tr id="request-q') == SHOWN
+        assert f'id="request-{request_id}"' in page
+        assert "2 more wait" in page
