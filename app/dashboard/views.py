@@ -45,7 +45,14 @@ def overview(request: Request, service: CurrentService, caller: Anyone) -> Respo
     shown = overviews.get_overview(service, caller)
     rows = [(dataset, words.bar(dataset), shown.newest_entries.get(dataset.name)) for dataset in shown.datasets]
     return page(
-        request, "overview.html", caller, rows=rows, ledger_status=shown.status, readable=shown.readable, words=words
+        request,
+        "overview.html",
+        caller,
+        rows=rows,
+        ledger_status=shown.status,
+        readable=shown.readable,
+        waiting=shown.waiting,
+        words=words,
     )
 
 
@@ -79,6 +86,7 @@ def dataset_page(
         charges=shown.charges,
         older=shown.older,
         newer=shown.newer,
+        waiting=shown.waiting,
         history=budget_history,
         latest=budget_history.entries[: -_LATEST - 1 : -1] if budget_history else (),
         steps=words.steps(budget_history) if budget_history else None,

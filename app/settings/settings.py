@@ -119,7 +119,10 @@ class Settings(BaseSettings):
     )
     max_datasets: int = Field(default=1000, ge=1, description="The most datasets that are registered.")
     max_open_orders: int = Field(
-        default=100, ge=1, description="The most orders of one dataset that wait for their rows."
+        default=100,
+        ge=1,
+        description="The most orders of one dataset that wait for their rows, and the most requests that wait for a "
+        "second person.",
     )
     max_keys: int = Field(default=1000, ge=1, description="The most keys that are not revoked.")
     max_cells: int = Field(

@@ -31,6 +31,15 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "0.5 spent, 2 left",
         "counted by threads: published",
     ),
+    "docs/two-persons.md": (
+        "exit code 8",
+        "is approved: order r",
+        "1 spent, 2 left",
+        "request",
+        "entries hold",
+        "rule {'above': None} waiting",
+        "refused",
+    ),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
