@@ -26,7 +26,7 @@ from app.http.middleware.hosts import RequireHost, parse_hosts
 from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
 from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
-from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases
+from app.http.routes import answers, cards, datasets, downloads, health, keys, ledger, releases
 from app.http.uploads import UploadSlots
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
@@ -49,7 +49,7 @@ SWITCH_SECONDS = 0.001
 
 # The API, then the pages.
 ROUTERS = tuple(
-    module.router for module in (datasets, releases, answers, downloads, ledger, keys, health, views, signing)
+    module.router for module in (datasets, releases, answers, downloads, cards, ledger, keys, health, views, signing)
 )
 
 

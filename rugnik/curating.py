@@ -33,6 +33,7 @@ from rugnik.wire import (
     TargetBody,
     UnitBody,
 )
+from rugnik.wire.about import about_body
 
 Epsilon = str | int | float | Decimal
 Bound = float | str | date | datetime
@@ -72,18 +73,21 @@ class Curating(Connected):
         budget: Epsilon,
         description: str = "",
         unit: Mapping[str, Any] | None = None,
+        about: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Register a population: its public attributes, the most epsilon it may ever lose, and whom it protects.
 
         `{"age": (0, 100)}` declares a number with its bounds. Any other kind is declared by its fields:
         `{"hour": {"kind": "integer", "lower": 0, "upper": 23}, "sex": {"kind": "category", "values": ["f", "m"]}}`.
         Without `unit` one row is protected. `{"kind": "person", "column": "patient", "max_rows": 3}` protects persons.
+        `about` has texts for the card of its releases, by the names of `rugnik.wire.About`; all of them are public.
         """
         body = DatasetBody(
             name=name,
             description=description,
             attributes=_attributes(attributes),
             budget=decimal(budget),
+            about=about_body(about) if about else None,
             **({} if unit is None else {"unit": UnitBody(**unit)}),
         )
         return Dataset.of(self._post("/v1/datasets", body))

@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, drafting, planning, releasing, serve
+from app.cli import (
+    admin,
+    analyst,
+    auditor,
+    cards,
+    checking,
+    curator,
+    demo,
+    doctor,
+    drafting,
+    planning,
+    releasing,
+    serve,
+)
 from app.cli.exits import CODES, ExplainingGroup
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
@@ -57,5 +70,6 @@ main.command(rich_help_panel=CURATING)(drafting.init)
 main.command(rich_help_panel=CURATING)(checking.check)
 main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
+main.command(rich_help_panel=ASKING)(cards.card)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

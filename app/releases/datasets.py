@@ -11,6 +11,7 @@ from sqlalchemy import select
 from app.access.permissions import Permission
 from app.access.principal import Principal
 from app.access.quotas import require_room_for_dataset
+from app.cards.about import about_of
 from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound, NotReady
 from app.ledger.appending import OpenBook, open_book
 from app.ledger.book import Book, read_book
@@ -56,6 +57,7 @@ class Dataset:
     releases: Mapping[str, Standing]
     earlier: int
     last_published: tuple[str, Standing] | None
+    about: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,12 @@ def register(
     domain: Domain,
     budget: Epsilon,
     unit: Unit = RECORD,
+    about: Mapping[str, str] | None = None,
 ) -> Dataset:
-    """Register a population with its first grant. Its name is taken for ever, and its unit is fixed."""
+    """Register a population with its first grant. Its name is taken for ever, and its unit is fixed.
+
+    `about` are texts for the card of its releases (`app.cards.about`). They are on record where there are any.
+    """
     schema = Schema(domain, unit)
     if not caller.may_see(name):
         raise NotAllowed("This key is limited to other datasets.")
@@ -99,6 +105,7 @@ def register(
             "domain": schema.domain.to_ledger(),
             "unit": schema.unit.to_json(),
             "description": description,
+            **({"about": dict(about)} if about else {}),
         }
         _grant(service, book, caller, dataset=name, epsilon=budget, detail=detail)
     return get(service, caller, name)
@@ -196,6 +203,7 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
         releases=dict(sorted(newest.standings.items(), key=lambda release: release[1].seq)),
         earlier=newest.before,
         last_published=None if is_listed else next(iter(published.items()), None),
+        about=about_of(account.registration),
     )
 
 

@@ -166,6 +166,7 @@ WITH_FIELDS = [
     *(" ".join(route) for route in BY_ROUTE),
     "GET /v1/ledger",
     "GET /v1/ledger/export",
+    "GET /v1/releases/{release_id}/card",
     "POST /v1/datasets",
     "POST /v1/datasets/{name}/grants",
     "POST /v1/datasets/{name}/plans",

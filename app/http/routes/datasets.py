@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from app.http.callers import Anyone, Curator, CurrentService, Grantor
-from app.http.conversions.datasets import dataset_reply, domain_of, unit_of
+from app.http.conversions.datasets import about_texts, dataset_reply, domain_of, unit_of
 from app.http.paging import Limit, page
 from app.http.problems import declared
 from app.http.wire_route import WireRoute
@@ -32,6 +32,7 @@ def register(service: CurrentService, caller: Curator, body: DatasetBody) -> Dat
         domain=domain_of(body),
         budget=Epsilon.parse(body.budget),
         unit=unit_of(body),
+        about=about_texts(body),
     )
     return dataset_reply(dataset)
 
