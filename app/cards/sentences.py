@@ -41,11 +41,13 @@ _PERSONS = "A person with several ids counts as several persons."
 def neighbours(unit: Unit) -> str:
     """Which files the guarantee compares."""
     if not unit.is_person:
-        return "Two files are neighbours if one of them has one row more."
+        return (
+            "Two files are neighbours if they are equal but for one row, which one of them has and the other has not."
+        )
     rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
     return (
-        f"Two files are neighbours if one of them has one more person, by the column {unit.column}, with all of their "
-        f"rows. At most {rows} of each person are counted."
+        f"Two files are neighbours if they are equal but for one person, by the column {unit.column}, whose rows one "
+        f"of them has and the other has not. At most {rows} of each person are counted."
     )
 
 

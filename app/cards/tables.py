@@ -35,7 +35,8 @@ def range_words(attribute: Mapping[str, Any]) -> str:
     if "values" in attribute:
         other = ", and one cell for all others" if attribute.get("other") else ""
         return f"{attribute['kind']}, {', '.join(attribute['values'])}{other}"
-    return f"{attribute['kind']}, {attribute['lower']} to {attribute['upper']}"
+    lower, upper = (str(attribute[end]).removesuffix(".0") for end in ("lower", "upper"))
+    return f"{attribute['kind']}, {lower} to {upper}"
 
 
 def size_words(card: Card) -> str:

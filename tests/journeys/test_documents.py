@@ -31,7 +31,7 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "0.5 spent, 2 left",
         "counted by threads: published",
     ),
-    "docs/cards.md": ("| Unit of privacy |", "on record: True", "one row more"),
+    "docs/cards.md": ("| Unit of privacy |", "on record: True", "equal but for one row"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
