@@ -26,7 +26,7 @@ from app.http.middleware.hosts import RequireHost, parse_hosts
 from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
 from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
-from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases, requests
+from app.http.routes import answers, cards, datasets, downloads, health, keys, ledger, releases, requests
 from app.http.routes import log as log_routes
 from app.http.uploads import UploadSlots
 from app.ledger.replay import Replay
@@ -54,7 +54,20 @@ SWITCH_SECONDS = 0.001
 # The API, then the pages.
 ROUTERS = tuple(
     module.router
-    for module in (datasets, releases, requests, answers, downloads, ledger, log_routes, keys, health, views, signing)
+    for module in (
+        datasets,
+        releases,
+        requests,
+        answers,
+        downloads,
+        cards,
+        ledger,
+        log_routes,
+        keys,
+        health,
+        views,
+        signing,
+    )
 )
 
 

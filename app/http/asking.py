@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,14 @@ from fastapi import Request, Response
 
 from app.access.principal import Principal
 from app.http.middleware.observe_requests import is_noted
-from app.http.negotiation import has_already, negotiate
+from app.http.negotiation import Form, has_already, negotiate
 from app.http.problems import declared
 from app.http.streaming import while_connected
 from app.operations.lanes import Lane, Lanes
 from app.questions.answers import Answers, Speed
 from app.questions.files import Format
 from app.questions.question import Published, Question
+from core.checkpoint import Checkpoint
 from core.errors import InvalidQuery
 from rugnik import wire
 
@@ -24,7 +26,7 @@ FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Ac
 
 
 def documented(
-    model: type[Any], *statuses: int, files: tuple[Format, ...] = (), grouped: bool = False
+    model: type[Any], *statuses: int, files: Sequence[Form] = (), grouped: bool = False
 ) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a question for the OpenAPI document; `grouped` where it may be answered group by group."""
     content = {form.media_type: {"schema": {"type": "string", "format": "binary"}} for form in files}
@@ -78,6 +80,27 @@ async def _worked_out(request: Request, caller: Principal, key: str, published: 
         return body
     apart = partial(answers.body_apart, key, published, question)
     return await lanes.run(_lane(lanes, body), caller.id, key, apart, noted=noted)
+
+
+async def at_speed_of(
+    request: Request,
+    caller: Principal,
+    published: Published,
+    question: Question,
+    key: str,
+    work: Callable[[Checkpoint], bytes],
+) -> bytes:
+    """The result of work that takes about as long as a question, in this process and in the lane for that."""
+    answers: Answers = request.app.state.answers
+    lanes: Lanes = request.app.state.lanes
+    noted = is_noted(request.scope)
+
+    async def work_out() -> bytes:
+        estimate = partial(answers.speed, published, question)
+        speed = await lanes.run(lanes.quick, caller.id, (key, "speed"), lambda _: estimate(), noted=noted)
+        return await lanes.run(_lane(lanes, speed), caller.id, key, work, noted=noted)
+
+    return await while_connected(request.receive, work_out())
 
 
 async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
 
 from fastapi import Request
 
 from app.errors import NotAcceptable
-from app.questions.files import Format
 
 
-def negotiate(request: Request, wanted: str | None, offered: Sequence[Format]) -> Format:
+class Form(Protocol):
+    """A form that a reply can take: a member of an enumeration, by the word for ?format=, with its media type."""
+
+    @property
+    def value(self) -> Any:
+        """The word for ?format=."""
+
+    @property
+    def media_type(self) -> str:
+        """What Accept may name."""
+
+
+_Form = TypeVar("_Form", bound=Form)
+
+
+def negotiate(request: Request, wanted: str | None, offered: Sequence[_Form]) -> _Form:
     """The form named by ?format=, else the offered one that Accept likes best, else the first."""
     if wanted is not None:
         for form in offered:

@@ -84,6 +84,10 @@ class Answers:
             release = reading.load_any(book, release_id)
             return Prepared(reading.load_synopsis(book, release))
 
+    def kept(self, key: str, make: Callable[[], bytes]) -> bytes:
+        """Bytes that follow from a release for ever, from memory or made now."""
+        return self._bodies.get(key, make)
+
     def body_here(self, key: str) -> bytes | None:
         """An answer that is in memory."""
         return self._bodies.peek(key)

@@ -207,6 +207,7 @@ RULES: dict[str, Callable[[Arrow], bool]] = {
     "app.storage": allowed_in_use_cases,
     "app.ledger": allowed_in_use_cases,
     "app.ingest": allowed_in_use_cases,
+    "app.cards": allowed_in_use_cases,
     "app.releases": allowed_in_use_cases,
     "app.questions": allowed_in_use_cases,
     "app.witnessing": allowed_in_use_cases,

@@ -40,6 +40,7 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "rule {'above': None} waiting",
         "refused",
     ),
+    "docs/cards.md": ("| Unit of privacy |", "on record: True", "equal but for one row"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
