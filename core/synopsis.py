@@ -70,8 +70,8 @@ class Synopsis(Charged, NoisyHistogram):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical bytes, in hexadecimal."""
-        return sha256(self.to_bytes()).hexdigest()
+        """The digest of its canonical bytes, which are written anew for it."""
+        return digest_of(self.to_bytes())
 
     def to_bytes(self) -> bytes:
         """A line that names the format, a line of canonical JSON, then the counts as little-endian 64-bit integers.
@@ -164,6 +164,11 @@ class Synopsis(Charged, NoisyHistogram):
             size_declared=_typed(header["size_declared"], bool),
             unit=terms.unit,
         )
+
+
+def digest_of(canonical: bytes) -> str:
+    """The name of the synopsis with these canonical bytes: their SHA-256, in hexadecimal."""
+    return sha256(canonical).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from app.storage.tables import cards, layers, synopses
 from core.arrays import Wholes
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import Kind, step_of
-from core.synopsis import Synopsis
+from core.synopsis import Synopsis, digest_of
 
 log = structlog.get_logger(__name__)
 
@@ -63,12 +63,13 @@ class Drawn:
     @classmethod
     def synopsis(cls, draw: LedgerEntry, synopsis: Synopsis) -> Drawn:
         """The last step: the synopsis, which has all layers in it."""
-        body = zlib.compress(synopsis.to_bytes(), _LEVEL)
+        canonical = synopsis.to_bytes()
+        body = zlib.compress(canonical, _LEVEL)
         statements = (
             insert(synopses).values(release=synopsis.release, body=body),
             delete(layers).where(layers.c.release == synopsis.release),
         )
-        return cls(draw, Kind.PUBLISH, {"digest": synopsis.digest}, statements, synopsis)
+        return cls(draw, Kind.PUBLISH, {"digest": digest_of(canonical)}, statements, synopsis)
 
     @classmethod
     def size(cls, draw: LedgerEntry, size: int) -> Drawn:
