@@ -9,13 +9,13 @@ from anyio import to_thread
 from fastapi import Request, Response
 
 from app.access.principal import Principal
+from app.answers.answers import Answers, Speed
 from app.http.middleware.observe_requests import is_noted
 from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
 from app.http.streaming import while_connected
 from app.operations.lanes import Lane, Lanes
-from app.questions.answers import Answers, Speed
-from app.questions.files import Format
+from app.questions.formats import Format
 from app.questions.question import Published, Question
 from core.errors import InvalidQuery
 from rugnik import wire
