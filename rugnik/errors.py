@@ -4,7 +4,8 @@ RugnikError
 ├── NotReached              no answer: nothing listens there, the network broke, or it took too long
 ├── UnexpectedReply         an answer that is not rugnik's: another service, or a gateway in between
 ├── UnfitSource             what was given to upload cannot be sent
-├── MissingLibrary          this needs pandas or pyarrow, which are not installed
+├── UnfitBundle             a file that is no bundle, or a damaged one
+├── MissingLibrary          this needs a library that is not installed: pandas, pyarrow, or those of rugnik[offline]
 └── Problem                 the service refused, in words: status, title, detail, fields
     ├── BadRequest          400  a header or body that cannot be taken as it is
     ├── NotAuthenticated    401  no key, or none that is known
@@ -81,6 +82,10 @@ class UnexpectedReply(RugnikError):
 
 class UnfitSource(RugnikError):
     """What was given to upload cannot be sent."""
+
+
+class UnfitBundle(RugnikError):
+    """A file that is no bundle of a release, or a damaged one."""
 
 
 class MissingLibrary(RugnikError, ImportError):

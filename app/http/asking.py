@@ -16,8 +16,7 @@ from app.http.problems import declared
 from app.http.streaming import while_connected
 from app.operations.lanes import Lane, Lanes
 from app.questions.formats import Format
-from app.questions.question import Published, Question
-from core.errors import InvalidQuery
+from app.questions.question import Published, Question, unknown_parameter
 from rugnik import wire
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
@@ -49,7 +48,7 @@ def _refuse_unknown_parameters(request: Request) -> None:
     """A misspelt parameter would otherwise be left out, and the answer be one to another question."""
     names = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
     if not set(request.query_params) <= set(names):
-        raise InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(names) or 'none'}.")
+        raise unknown_parameter(names)
 
 
 async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:

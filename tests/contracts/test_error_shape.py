@@ -14,7 +14,7 @@ from httpx import Response
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from app.http.problems import IN_WORDS
+from app.problems import IN_WORDS
 from app.releases import datasets, reading, uploading
 from core.budget import HOW_TO_WRITE
 from rugnik.wire.limits import NAME

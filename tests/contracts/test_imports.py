@@ -54,6 +54,11 @@ STORAGE = (
 WEB_LIBRARIES = frozenset({"fastapi", "starlette", "uvicorn"})
 WEB_ROOMS = ("app.http", "app.dashboard", "app.cli", "app.main")
 DATES = "core.domain.dates"  # the kinds date and datetime
+# What answers a question without a service: the rooms and modules it is made of, and the libraries it needs.
+OFFLINE = ("app.questions", "app.bundles", "app.offline", "app.problems", "app.errors", "app.ingest.errors")
+OFFLINE_LIBRARIES = {"numpy", "scipy", "orjson", "httpx"}
+FILES = "app.questions.files"  # CSV, Parquet and Arrow, by pyarrow
+OPENING = "rugnik.offline"  # `rugnik.open`: it imports a part of the above where it is called
 SERVING = "app.operations.server"  # what `rugnik serve` does: it starts uvicorn on the application
 
 
@@ -167,9 +172,26 @@ def allowed_in_operations(arrow: Arrow) -> bool:
     return allowed_in_use_cases(arrow)
 
 
-def allowed_in_client(arrow: Arrow) -> bool:
-    """The standard library, httpx and the client itself; pyarrow and pandas where they are asked for."""
+def allowed_offline(arrow: Arrow) -> bool:
+    """No service: the standard library, four libraries, core, the wire types, and one another; pyarrow for files."""
     top = arrow.target.partition(".")[0]
+    if top == "pyarrow":
+        return within(arrow.module, FILES)
+    if within(arrow.target, FILES):
+        return arrow.lazy or within(arrow.module, FILES)
+    return (
+        top in sys.stdlib_module_names
+        or top in OFFLINE_LIBRARIES
+        or top in {"core", "rugnik"}
+        or any(within(arrow.target, room) for room in OFFLINE)
+    )
+
+
+def allowed_in_client(arrow: Arrow) -> bool:
+    """The standard library, httpx and the client itself; pyarrow, pandas and a bundle where they are asked for."""
+    top = arrow.target.partition(".")[0]
+    if arrow.module == OPENING and any(within(arrow.target, room) for room in ("app.bundles", "app.offline")):
+        return arrow.lazy
     if top in {"pyarrow", "pandas"}:
         return arrow.lazy
     return top in sys.stdlib_module_names or top == "httpx" or within(arrow.target, "rugnik")
@@ -205,7 +227,12 @@ RULES: dict[str, Callable[[Arrow], bool]] = {
     "app.ledger": allowed_in_use_cases,
     "app.ingest": allowed_in_use_cases,
     "app.releases": allowed_in_use_cases,
-    "app.questions": allowed_in_use_cases,
+    "app.answers": allowed_in_use_cases,
+    "app.questions": allowed_offline,
+    "app.bundles": allowed_offline,
+    "app.offline": allowed_offline,
+    "app.problems": allowed_offline,
+    "app.errors": allowed_offline,
     "app.http": allowed_at_the_edge,
     "app.dashboard": allowed_at_the_edge,
 }
@@ -424,7 +451,8 @@ def test_an_edge_that_opens_a_transaction_is_found(room: str, use: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "package", ["app.access", "app.operations", "app.releases", "app.questions", "app.ledger", "app.storage"]
+    "package",
+    ["app.access", "app.operations", "app.releases", "app.answers", "app.questions", "app.ledger", "app.storage"],
 )
 @pytest.mark.parametrize(
     "source",
