@@ -9,11 +9,11 @@ _TEXT = """\
 This is a rugnik bundle: the release {release} of the dataset "{dataset}".
 
 WHAT IT IS
-A statistical summary of a table about people or things. Rows were counted in
-cells, and random noise was added to every count, so that nobody can tell from
-it whether any one {unit} was in the table (differential privacy, epsilon {epsilon}).
-The rows themselves are not in here. To ask questions of this file is safe, as
-often as you like: it uses up no more epsilon.
+A statistical summary of a table. Rows were counted in cells, and random noise
+was added to every count. The noise limits what anybody can learn from this
+file about whether one {unit} was in the table: differential privacy with epsilon
+{epsilon}. The rows themselves are not in here. Ask as many questions of this file
+as you like: answers use up no epsilon.
 
 WHAT IS INSIDE
 synopsis.bin        the noisy counts with their grid, in rugnik's canonical form:

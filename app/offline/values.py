@@ -166,7 +166,8 @@ def _truth(sent: Any, place: Place) -> bool:
         return sent.lower() in _YES
     if isinstance(sent, int | float) and sent in (0, 1):
         return bool(sent)
-    if isinstance(sent, str | int) or (isinstance(sent, float) and sent.is_integer()):
+    is_whole = isinstance(sent, int | float) and -(2**63) <= sent < 2**63 and sent == int(sent)
+    if isinstance(sent, str) or is_whole:
         raise fault(place, "bool_parsing", "Input should be a valid boolean, unable to interpret input")
     raise fault(place, "bool_type", "Input should be a valid boolean")
 
