@@ -41,8 +41,8 @@ or in Python:
     import rugnik
     release = rugnik.open("FILE.rugnik")
     print(release.moments().to_pandas())
-No service and no network is needed. Answers are the same, byte for byte, as
-those of the service that published it.
+No service and no network is needed. Answers are those that the service of the
+same version of rugnik gave.
 """
 
 

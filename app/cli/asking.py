@@ -65,6 +65,8 @@ def asked_release(release: str, url: str, key: str | None) -> Iterator[tuple[Ask
         opened = rugnik.open(release)
         yield opened.asking, opened.id
         return
+    if release.endswith(_BUNDLE) and not key:
+        fail(f"There is no file {release}; and to ask a service, set RUGNIK_KEY, or give --key.", Code.USAGE)
     with connect(url, key) as client:
         yield client, _release_id(client, release)
 

@@ -470,6 +470,45 @@ def test_a_use_case_that_knows_http_is_found(package: str, source: str, tmp_path
     assert len(violations(tmp_path, package)) == 1
 
 
+@pytest.mark.parametrize("package", ["app.questions", "app.bundles", "app.offline"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from app.service import Service",
+        "from app.answers.answers import Answers",
+        "from app.releases import reading",
+        "from app.ingest import upload",
+        "import pydantic",
+        "def late():\n    from sqlalchemy import select",
+        "import structlog",
+        "import pyarrow as pa",
+        "from app.questions.files import writing",
+        "from app.cli import main",
+    ],
+)
+def test_an_answer_that_needs_the_service_is_found(package: str, source: str, tmp_path: Path) -> None:
+    """A question is answered from a bundle where nothing of the service is installed."""
+    write(tmp_path, package.replace(".", "/") + "/count.py", f"from app.errors import NotFound\n{source}\n")
+    assert len(violations(tmp_path, package)) == 1
+
+
+def test_files_may_know_pyarrow_and_others_import_them_late(tmp_path: Path) -> None:
+    """JSON needs no pyarrow, so nothing imports it before a file is asked for."""
+    write(tmp_path, "app/questions/files/writing.py", "import pyarrow as pa\nfrom app.questions.files import columns")
+    write(tmp_path, "app/questions/rows.py", "def in_pieces():\n    from app.questions.files import writing")
+    assert violations(tmp_path, "app.questions") == []
+
+
+def test_only_rugnik_open_may_know_the_answering_code_and_imports_it_late(tmp_path: Path) -> None:
+    """The client alone needs httpx."""
+    late = "def open_bundle():\n    from app.offline.transport import BundleTransport"
+    write(tmp_path, "rugnik/offline.py", late)
+    assert violations(tmp_path, "rugnik") == []
+    write(tmp_path, "rugnik/client.py", late)
+    write(tmp_path, "rugnik/offline.py", "from app.bundles.bundle import Bundle\ndef late():\n    import app.main")
+    assert len(violations(tmp_path, "rugnik")) == 3
+
+
 def test_only_the_module_that_serves_may_know_uvicorn(tmp_path: Path) -> None:
     """`rugnik serve` starts uvicorn on the application; nothing else in app.operations knows either."""
     source = "import uvicorn\nfrom app.main import make_service\n"
