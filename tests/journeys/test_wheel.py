@@ -102,7 +102,7 @@ def test_the_light_command_asks_a_service_elsewhere(command: Environment, crowde
 
 def test_a_bundle_is_asked_with_its_extra_and_the_command(wheel: Path, tmp_path: Path) -> None:
     """`pip install 'rugnik[cli,offline]'`: three packages more than the command, no key and no service."""
-    offline = make_environment(tmp_path / "venv", wheel, "cli,offline")
+    offline = make_environment(tmp_path / "venv", wheel, "cli", "offline")
     names = ("httpx", "numpy", "orjson", "rich", "scipy", "typer")
     assert offline.installed() == closure([Requirement(name) for name in names]) | {"rugnik"}
     (tmp_path / "x.rugnik").write_bytes(bundle_with(stored()).to_bytes())
