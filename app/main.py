@@ -28,10 +28,14 @@ from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
 from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
 from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases
+from app.http.routes import log as log_routes
 from app.http.uploads import UploadSlots
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
 from app.ledger.witness_check import check_witness
+from app.log.cosigning import Cosigner, read_policy
+from app.log.signing import open_log
+from app.log.ticks import Ticks
 from app.operations.lanes import Lanes
 from app.operations.observability import Metrics, configure_logging
 from app.operations.process_privacy import disable_core_dumps
@@ -49,30 +53,41 @@ SWITCH_SECONDS = 0.001
 
 # The API, then the pages.
 ROUTERS = tuple(
-    module.router for module in (datasets, releases, answers, downloads, ledger, keys, health, views, signing)
+    module.router
+    for module in (datasets, releases, answers, downloads, ledger, log_routes, keys, health, views, signing)
 )
 
 
-def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Service:
-    """A Service on a database that is migrated and agrees with its witness, or CannotStart."""
+def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now, *, lost_key: bool = False) -> Service:
+    """A Service on a database that is migrated and agrees with its witness, or CannotStart.
+
+    With `lost_key` it signs with a key of its own, which is nowhere on record: to put a new one there.
+    """
     prepare_folders(settings)
     secret = service_secret(settings.secret_path)
+    policy = read_policy(settings.policy)
     database = Database(settings.url)
-    service = Service(
-        settings=settings,
-        database=database,
-        witness=Witness(settings.witness_path),
-        replay=Replay(database),
-        noise=NoiseSource(),
-        clock=clock,
-        secret=secret,
-    )
     try:
-        with database_errors(service.database):
-            _check_schema(service.database)
-            check_witness(service)
+        with database_errors(database):
+            _check_schema(database)
+            service = Service(
+                settings=settings,
+                database=database,
+                witness=Witness(settings.witness_path),
+                replay=Replay(database),
+                noise=NoiseSource(),
+                log=open_log(settings, database, lost_key=lost_key),
+                ticks=Ticks(settings.checkpoint_seconds),
+                policy=policy,
+                cosigner=Cosigner(policy),
+                clock=clock,
+                secret=secret,
+            )
+            check_witness(service, lost_key=lost_key)
+            if not settings.read_only:
+                service.cosigner.check_at_start(service)
     except Exception:
-        service.database.dispose()
+        database.dispose()
         raise
     return service
 

@@ -30,7 +30,17 @@ class Problem(BaseModel):
     detail: str
 
 
+_TRY_LATER = (
+    errors.Busy,
+    errors.PublishDelayed,
+    errors.TooManyRequests,
+    errors.AnswerLost,
+    errors.NotCosigned,
+    errors.ReceiptPending,
+)
+
 REFUSALS: tuple[type[Exception], ...] = (*TABLE, OperationalError, PoolTimeout)  # what `response_to` takes
+
 
 # What the framework refuses by itself, in a sentence.
 _SENTENCES = {
@@ -53,7 +63,7 @@ def response_to(error: Exception) -> JSONResponse:
     response = JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE)
     if isinstance(error, errors.NotAuthenticated):
         response.headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, errors.Busy | errors.PublishDelayed | errors.TooManyRequests | errors.AnswerLost):
+    if isinstance(error, _TRY_LATER):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
 

@@ -6,6 +6,7 @@ Each route has the parameters of its function in `app.questions`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -16,13 +17,16 @@ from app.http.asking import FOR_EVER, answer, documented, published_release
 from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
 from app.http.parameters import parameters_of
+from app.http.problems import declared
 from app.http.routes.releases import ReleaseId
 from app.http.streaming import Stream
+from app.log import receipts
 from app.questions.downloads import DOWNLOADS, Download, asked_for
 from app.questions.formats import Format
 from app.questions.question import Question, repeatable
 from app.service import Service
 from core.errors import InvalidQuery
+from core.log.proof import MEDIA_TYPE, SUFFIX
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
 
@@ -59,6 +63,23 @@ def _refuse_too_many(service: Service, asked: dict[str, Any]) -> None:
     most = service.settings.max_synthetic_rows
     if asked.get("count", 0) > most:
         raise InvalidQuery(f"At most {most:,} synthetic rows are drawn at once (RUGNIK_MAX_SYNTHETIC_ROWS).")
+
+
+@router.get(
+    "/receipt",
+    response_class=Response,
+    responses=declared(404, 409)
+    | {200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "A C2SP tlog-proof."}},
+)
+def receipt(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
+    """Take the receipt away: the proof that this release was charged and published in the signed log."""
+    made = receipts.receipt(service, caller, release_id)
+    body = str(made.receipt).encode()
+    headers = {"ETag": f'"{sha256(body).hexdigest()}"', **FOR_EVER}
+    if has_already(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    headers["Content-Disposition"] = f'attachment; filename="{release_id}{SUFFIX}"'
+    return Response(body, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _file(
