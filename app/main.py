@@ -16,6 +16,7 @@ from uvicorn.config import STARTUP_FAILURE
 
 from app.access.service_secret import service_secret
 from app.access.sign_in_delays import SignInDelays
+from app.answers.answers import Answers
 from app.dashboard import assets, signing, views
 from app.dashboard import errors as error_pages
 from app.errors import CannotStart
@@ -39,7 +40,6 @@ from app.operations.lanes import Lanes
 from app.operations.observability import Metrics, configure_logging
 from app.operations.process_privacy import disable_core_dumps
 from app.operations.start_checks import database_errors, prepare_folders
-from app.questions.answers import Answers
 from app.service import Service, utc_now
 from app.settings.settings import Settings
 from app.storage.database import Database

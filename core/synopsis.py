@@ -207,3 +207,25 @@ def _split(data: bytes) -> tuple[dict[str, Any], bytes]:
     if magic + newline not in [_MAGIC % number for number in _FORMATS] or not ended:
         raise InvalidSynopsis("These bytes do not begin like a rugnik synopsis.")
     return json.loads(line), integers
+
+
+def most_bytes(beginning: bytes) -> int | None:
+    """The most bytes of a synopsis that begins like this, by the grid of its header, before any count is read.
+
+    `beginning` holds the first two lines. None with layers: how many cells they have follows from the counts, and
+    `Synopsis.from_bytes` compares as it goes. InvalidSynopsis where the header is none.
+    """
+    head = b"".join(beginning.split(b"\n", 2)[:2])
+    try:
+        header, _ = _split(beginning[: len(head) + 2])
+        domain = Domain.from_json(header["domain"])
+        written = header["grid"]
+        grid = domain.grid(written["cells"] if "cells" in written else written["cells_per_axis"])
+    except (CoreError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidSynopsis("These bytes are no rugnik synopsis.") from error
+    if "layers" in header:
+        return None
+    integers = 1  # for each cell
+    if "threshold" in header:
+        integers = 2 + ("offsets" in header) * len(grid.ordered_axes)
+    return len(head) + 2 + 8 * integers * grid.cell_count

@@ -8,8 +8,9 @@ from hashlib import sha256
 import pyarrow as pa
 
 from app.cards.card import SUBJECT, Card
-from app.questions import files, synopsis
-from app.questions.files import Format
+from app.questions import synopsis
+from app.questions.files import writing
+from app.questions.formats import Format
 from app.questions.prepared import Prepared
 from app.questions.spreadsheets import as_text
 from core.checkpoint import Checkpoint, carry_on
@@ -54,7 +55,7 @@ def csv_file(prepared: Prepared, checkpoint: Checkpoint = carry_on) -> File:
     for piece in synopsis.in_pieces(question, prepared, Format.CSV):
         digest.update(piece)
         checkpoint()
-    schema = next(files.cells(prepared.histogram, Format.CSV, {})).schema
+    schema = next(writing.cells(prepared.histogram, Format.CSV, {})).schema
     return File(
         name=f"{release}-synopsis.csv",
         url=f"/v1/releases/{release}/synopsis?format=csv",

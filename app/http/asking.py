@@ -10,16 +10,15 @@ from anyio import to_thread
 from fastapi import Request, Response
 
 from app.access.principal import Principal
+from app.answers.answers import Answers, Speed
 from app.http.middleware.observe_requests import is_noted
-from app.http.negotiation import Form, has_already, negotiate
+from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
 from app.http.streaming import while_connected
 from app.operations.lanes import Lane, Lanes
-from app.questions.answers import Answers, Speed
-from app.questions.files import Format
-from app.questions.question import Published, Question
+from app.questions.formats import Form, Format
+from app.questions.question import Published, Question, unknown_parameter
 from core.checkpoint import Checkpoint
-from core.errors import InvalidQuery
 from rugnik import wire
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
@@ -51,7 +50,7 @@ def _refuse_unknown_parameters(request: Request) -> None:
     """A misspelt parameter would otherwise be left out, and the answer be one to another question."""
     names = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
     if not set(request.query_params) <= set(names):
-        raise InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(names) or 'none'}.")
+        raise unknown_parameter(names)
 
 
 async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:

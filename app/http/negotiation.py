@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from fastapi import Request
 
 from app.errors import NotAcceptable
-
-
-class Form(Protocol):
-    """A form that a reply can take: a member of an enumeration, by the word for ?format=, with its media type."""
-
-    @property
-    def value(self) -> Any:
-        """The word for ?format=."""
-
-    @property
-    def media_type(self) -> str:
-        """What Accept may name."""
-
+from app.questions.formats import Form, named
 
 _Form = TypeVar("_Form", bound=Form)
 
@@ -28,10 +16,7 @@ _Form = TypeVar("_Form", bound=Form)
 def negotiate(request: Request, wanted: str | None, offered: Sequence[_Form]) -> _Form:
     """The form named by ?format=, else the offered one that Accept likes best, else the first."""
     if wanted is not None:
-        for form in offered:
-            if form.value == wanted:
-                return form
-        raise NotAcceptable([form.value for form in offered])
+        return named(wanted, offered)
     accept = request.headers.get("accept") or "*/*"
     if accept == "*/*":
         return offered[0]

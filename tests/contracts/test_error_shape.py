@@ -14,8 +14,8 @@ from httpx import Response
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from app.http.problems import IN_WORDS
 from app.ingest.limits import MIB
+from app.problems import IN_WORDS
 from app.releases import datasets, reading, uploading
 from core.budget import HOW_TO_WRITE
 from rugnik.wire.limits import NAME

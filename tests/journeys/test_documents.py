@@ -43,7 +43,7 @@ PRINTED: dict[str, tuple[str, ...]] = {
     "docs/cards.md": ("| Unit of privacy |", "on record: True", "equal but for one row"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
-ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
+ELSEWHERE = {"docs/operations.md", "docs/bundles.md"}  # tests/journeys/test_operations.py, test_bundles.py
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.access.principal import Principal
+from app.answers.answers import Answers
 from app.cards.card import Card
 from app.cards.files import csv_file
 from app.cards.formats import CardFormat, written
@@ -17,8 +18,7 @@ from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
 from app.http.routes.releases import ReleaseId
 from app.questions import synopsis as histogram
-from app.questions.answers import Answers
-from app.questions.files import Format
+from app.questions.formats import Format
 from app.questions.question import Published
 from app.releases import cards
 from core.canonical import canonical_json
@@ -65,7 +65,7 @@ async def _written(
     """The bytes of a card. A form that lists files has to read the synopsis, so it waits in a lane and is cached."""
     if not form.lists_files:
         return written(card, form)
-    question = histogram.part(0.95, Format.CSV, None, None)
+    question = histogram.synopsis(0.95, Format.CSV)
     key = sha256(canonical_json([question.key(published), card.digest, form.value])).hexdigest()
 
     def work(checkpoint: Checkpoint) -> bytes:
