@@ -11,11 +11,15 @@ from app.cli import (
     admin,
     analyst,
     auditor,
+    cards,
     checking,
+    copies,
     curator,
+    deciding,
     demo,
     doctor,
     drafting,
+    log,
     planning,
     releasing,
     serve,
@@ -60,15 +64,19 @@ def _options(
 ) -> None: ...
 
 
-RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
-for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, witness.witness):
+RUNNING, CURATING, DECIDING, ASKING = "Run the service", "Curate", "Decide as a second person", "Ask and audit"
+for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, copies.backup, copies.restore, witness.witness):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
+main.add_typer(log.log, name="log", rich_help_panel=RUNNING)
 main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)
 main.command(rich_help_panel=CURATING)(planning.plan)
 main.command(rich_help_panel=CURATING)(drafting.init)
 main.command(rich_help_panel=CURATING)(checking.check)
 main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
+for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refuse):
+    main.command(rich_help_panel=DECIDING)(decide)
+main.command(rich_help_panel=ASKING)(cards.card)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

@@ -13,7 +13,7 @@ from app.cli.output import note, show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
 
 if TYPE_CHECKING:
-    from rugnik.wire import Dataset, ReleaseSummary
+    from rugnik.wire import About, Dataset, ReleaseSummary
 
 datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
@@ -78,6 +78,8 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
             ("state", described.state),
             ("budget", f"{budget.spent} of {budget.granted} spent, {budget.remaining} left"),
             ("protects", described.unit.sentence),
+            *([("two persons above", described.two_persons_above)] if described.two_persons_above else []),
+            *(_about_fields(described.about) if described.about else []),
         ]
     )
     rows = [(each.name, each.kind, part_of(each), each.missing) for each in described.attributes]
@@ -85,6 +87,14 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
     show_table(_RELEASE_COLUMNS, map(_release_row, described.releases))
     if described.earlier_releases:
         note(f"{described.earlier_releases:,} earlier releases: rugnik datasets releases {described.name}")
+
+
+def _about_fields(about: About) -> list[tuple[str, str]]:
+    """What the curator says of a dataset, for the card of its releases."""
+    from rugnik.wire.about import TITLES
+    from rugnik.wire.base import json_fields
+
+    return [(TITLES[name].lower(), text) for name, text in json_fields(about).items()]
 
 
 @datasets.command()
@@ -119,6 +129,10 @@ def new(
         str | None, typer.Option(help="The most epsilon that may ever be spent on it.", show_default=False)
     ] = None,
     description: Annotated[str | None, typer.Option(help="A sentence about it.", show_default=False)] = None,
+    two_persons_above: Annotated[
+        str | None,
+        typer.Option(help="Orders, grants and voids above this epsilon take two keys.", show_default="no rule"),
+    ] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
@@ -143,6 +157,8 @@ def new(
             budget=granted,
             description=description or stated.description,
             unit=stated.unit,
+            two_persons_above=two_persons_above,
+            about=stated.about,
         )
     if as_json:
         show_json(registered.raw)

@@ -38,7 +38,7 @@ def pinned(service: Service, seq: int) -> Note:
     if stored is None:
         if service.needs_quorum:
             service.cosigner.sign_newest(service)
-        elif public_size(service) >= seq:
+        elif public_size(service) >= seq and not service.settings.read_only:
             store(service, service.checkpoint(public_size(service)), sealed=False)
         stored = _smallest(service, seq)
     if stored is None:

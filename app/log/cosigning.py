@@ -43,10 +43,11 @@ class Cosigner:
         self._thread: threading.Thread | None = None
         self._unsigned_since: datetime | None = None
         self._alarm: str | None = None
+        self.last: Collected | None = None
 
     def wake(self, service: Service) -> None:
         """Ask in the background, unless that is going on already. Called after a commit."""
-        if self._policy is None:
+        if not self._is_asking(service):
             return
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._ask_quietly, args=(service,), name="cosign", daemon=True)
@@ -59,7 +60,7 @@ class Cosigner:
         another past than the database has.
         """
         asked = time.monotonic()
-        if self._policy is None:
+        if self._policy is None or not self._is_asking(service):
             return
         with self._asking:
             if self._began < asked:
@@ -68,6 +69,10 @@ class Cosigner:
         if self._alarm is not None:
             raise NotReady(self._alarm)
 
+    def _is_asking(self, service: Service) -> bool:
+        """Whether there is anybody to ask. A service that is read-only may be older than what witnesses saw."""
+        return self._policy is not None and not service.settings.read_only
+
     def _sign(self, service: Service, policy: Policy) -> None:
         for _ in range(_ROUNDS):
             size, sealed = checkpoints.public_size(service), checkpoints.newest_sealed(service)
@@ -75,7 +80,7 @@ class Cosigner:
                 self._unsigned_since = None
                 return
             note, tree = service.checkpoint(size), service.replay.tree
-            collected = collect(policy, note, partial(tree.consistency_proof, new=size), self._known)
+            self.last = collected = collect(policy, note, partial(tree.consistency_proof, new=size), self._known)
             self._known.update(collected.sizes)
             _keep(service, size, collected.signatures)
             self._alarm = _alarm(service, collected)

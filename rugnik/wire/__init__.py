@@ -6,9 +6,11 @@ in `.raw`; those that are tables have `to_pandas()`. Epsilons are decimal string
 This package imports the standard library and `rugnik.errors`, and nothing else.
 """
 
+from rugnik.wire.about import About, AboutBody
 from rugnik.wire.alternatives import Alternative, CountPrediction, Prediction, Recommendation
 from rugnik.wire.assign import AssignBody, Assignment
 from rugnik.wire.base import Body, Reply
+from rugnik.wire.card import Card, CardSubject
 from rugnik.wire.cells import Axis, Reach
 from rugnik.wire.clusters import CentreShift, Clusters, ClusterUncertainty, Merge
 from rugnik.wire.common import (
@@ -34,6 +36,7 @@ from rugnik.wire.datasets import (
     GrantBody,
     ReleaseList,
     ReleaseSummary,
+    RuleBody,
     SynopsisReference,
     Unit,
     UnitBody,
@@ -60,13 +63,18 @@ from rugnik.wire.orders import (
 )
 from rugnik.wire.quantiles import Quantile, Quantiles
 from rugnik.wire.releases import Charge, Ingest, Published, Release, ReleasePlan
+from rugnik.wire.requests import ApprovalRequest, ApprovalRequestList, RefusalBody
 from rugnik.wire.rows import Rows
 from rugnik.wire.scan import Scan, ScanLine
 from rugnik.wire.synopsis import Offsets, Synopsis
 
 __all__ = [
+    "About",
+    "AboutBody",
     "Alternative",
     "Answer",
+    "ApprovalRequest",
+    "ApprovalRequestList",
     "AssignBody",
     "Assignment",
     "Attribute",
@@ -78,6 +86,8 @@ __all__ = [
     "Body",
     "Bounds",
     "Budget",
+    "Card",
+    "CardSubject",
     "CentreShift",
     "Charge",
     "ClusterUncertainty",
@@ -130,12 +140,14 @@ __all__ = [
     "Quantiles",
     "Reach",
     "Recommendation",
+    "RefusalBody",
     "Release",
     "ReleaseList",
     "ReleasePlan",
     "ReleaseSummary",
     "Reply",
     "Rows",
+    "RuleBody",
     "Scan",
     "ScanLine",
     "Shift",

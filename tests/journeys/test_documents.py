@@ -31,9 +31,19 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "0.5 spent, 2 left",
         "counted by threads: published",
     ),
+    "docs/two-persons.md": (
+        "exit code 8",
+        "is approved: order r",
+        "1 spent, 2 left",
+        "request",
+        "entries hold",
+        "rule {'above': None} waiting",
+        "refused",
+    ),
+    "docs/cards.md": ("| Unit of privacy |", "on record: True", "equal but for one row"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
-ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
+ELSEWHERE = {"docs/operations.md", "docs/bundles.md"}  # tests/journeys/test_operations.py, test_bundles.py
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from app.access.keys import issue_key
 from app.access.permissions import Role
 from app.engines.counting import open_engine
 from app.engines.sending import send_all
@@ -38,7 +39,12 @@ def live(settings: Settings) -> Iterator[Live]:
 
 def curate(client: Client, admin: Client) -> str:
     """Stage 1 with every method it has; the id of a published release."""
-    registered = client.register_dataset("city", BOUNDS, budget="1", description="people")
+    about = {"curators": "City"}
+    registered = client.register_dataset("city", BOUNDS, budget="1", description="people", about=about)
+    assert registered.about is not None
+    assert (registered.about.curators, registered.about.region) == ("City", None)
+    with pytest.raises(ValueError, match="no field colour"):
+        client.register_dataset("other", BOUNDS, budget="1", about={"colour": "blue"})
     assert (registered.name, registered.budget.remaining, registered.newest) == ("city", "1", None)
     assert [(a.name, a.lower, a.upper) for a in registered.attributes] == [("age", 0, 100), ("income", 0, 1000)]
     assert admin.grant("city", "0.5", reason="more").budget.granted == "1.5"
@@ -76,6 +82,40 @@ def count_elsewhere(client: Client, folder: Path) -> None:
         assert send_all(client, order.id, engine).state == "published"
     with pytest.raises(errors.ReleaseEnded):
         client.awaited(order.id)
+
+
+def agree(client: Client, admin: Client, live: Live) -> None:
+    """What takes two keys, with every method it has."""
+    assert client.set_rule("city", "0.2").two_persons_above == "0.2"
+    with pytest.raises(errors.NeedsApproval, match="rugnik approve q") as waiting:
+        client.order("city", epsilon="0.3", clusters=4)
+    asked = waiting.value.request
+    assert (asked.kind, asked.epsilon, asked.state) == ("charge", "0.3", "waiting")
+    with pytest.raises(errors.OwnRequest):
+        client.approve(asked.id)
+    second = issue_key(live.service, name="second", role=Role.CURATOR, datasets=None)[1]
+    with Client(live.url, second) as other:
+        approved = other.approve(asked.id)
+        assert (approved.state, approved.content) == ("approved", asked.content)
+        assert asked.release is not None
+        assert client.release(asked.release).state == "ordered"
+        with pytest.raises(errors.NeedsApproval) as waiting:
+            client.void(asked.release)
+        assert other.approve(waiting.value.request.id).kind == "void"
+    with pytest.raises(errors.NeedsApproval) as waiting:
+        client.set_rule("city", None)
+    refused = admin.refuse(waiting.value.request.id, reason="no")
+    assert (refused.state, refused.reason) == ("refused", "no")
+    with pytest.raises(errors.RequestDecided) as decided:
+        admin.approve(refused.id)
+    assert decided.value.state == "refused"
+    assert client.request(refused.id) == refused
+    assert [each.kind for each in client.requests(dataset="city")] == ["charge", "void", "rule"]
+    assert list(client.requests(state="waiting")) == []
+    ruled = client.register_dataset("ruled", BOUNDS, budget="1", two_persons_above=0.5)
+    assert ruled.two_persons_above == "0.5"
+    with pytest.raises(errors.NeedsApproval):
+        admin.grant("ruled", 1, reason="more")
 
 
 def ask(client: Client, release: str, folder: Path) -> None:
@@ -129,6 +169,17 @@ def ask(client: Client, release: str, folder: Path) -> None:
     client.download_synopsis(release, folder / "cells.parquet")
     assert (folder / "cells.parquet").read_bytes()[:4] == b"PAR1"
     assert not list(folder.glob("*.part"))
+
+
+def take_card(client: Client, release: str, folder: Path) -> None:
+    """The card as a value, and as a file of another form."""
+    card, synopsis = client.card(release), client.release(release).synopsis
+    assert card.on_record
+    assert synopsis is not None
+    assert card.subject[0].digest == {"sha256": synopsis.digest}
+    assert card.predicate["about"]["curators"] == "City"
+    client.download_card(release, folder / "card.md", format="nist")
+    assert (folder / "card.md").read_text().startswith("# city, release")
 
 
 def ask_by_type(client: Client, release: str) -> None:
@@ -188,9 +239,11 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
         count_elsewhere(curator, tmp_path)
         ask(analyst, release, tmp_path)
         ask_by_type(analyst, release)
+        take_card(analyst, release, tmp_path)
         audit(auditor)
         audit_on_record(auditor)
         administer(admin, live)
+        agree(curator, admin, live)
         assert curator.close_dataset("city").state == "closed"
         with pytest.raises(errors.DatasetClosed):
             curator.order("city", epsilon="0.1", clusters=2)
