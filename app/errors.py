@@ -24,6 +24,7 @@ AppError
 ├── TooManyRequests       this caller has as much at work as one caller may
 ├── NotReady              the database or the witness is not as it should be
 │   ├── LedgerBroken      an entry of the ledger is not good
+│   ├── ReadOnly          the service was started to answer, and for nothing else
 │   └── NotCosigned       the outside witnesses have not signed a charge yet
 ├── ReceiptPending        no checkpoint holds a publication yet
 ├── Busy                  as much as this worker, or one key, may have at once
@@ -230,6 +231,13 @@ class NotCosigned(NotReady):
             "Too few of the outside witnesses have signed the ledger with this charge, so no row is read yet. The "
             f"order stays as it is: upload again in {self.retry_after} s."
         )
+
+
+class ReadOnly(NotReady):
+    """The service was started to answer, and for nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__("This service is read-only: it answers questions, and changes nothing in its ledger.")
 
 
 class ReceiptPending(AppError):

@@ -58,8 +58,11 @@ ROUTERS = tuple(
 )
 
 
-def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Service:
-    """A Service on a database that is migrated and agrees with its witness, or CannotStart."""
+def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now, *, lost_key: bool = False) -> Service:
+    """A Service on a database that is migrated and agrees with its witness, or CannotStart.
+
+    With `lost_key` it signs with a key of its own, which is nowhere on record: to put a new one there.
+    """
     prepare_folders(settings)
     secret = service_secret(settings.secret_path)
     policy = read_policy(settings.policy)
@@ -73,15 +76,16 @@ def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) ->
                 witness=Witness(settings.witness_path),
                 replay=Replay(database),
                 noise=NoiseSource(),
-                log=open_log(settings, database),
+                log=open_log(settings, database, lost_key=lost_key),
                 ticks=Ticks(settings.checkpoint_seconds),
                 policy=policy,
                 cosigner=Cosigner(policy),
                 clock=clock,
                 secret=secret,
             )
-            check_witness(service)
-            service.cosigner.check_at_start(service)
+            check_witness(service, lost_key=lost_key)
+            if not settings.read_only:
+                service.cosigner.check_at_start(service)
     except Exception:
         database.dispose()
         raise

@@ -12,10 +12,12 @@ from app.cli import (
     analyst,
     auditor,
     checking,
+    copies,
     curator,
     demo,
     doctor,
     drafting,
+    log,
     planning,
     releasing,
     serve,
@@ -61,9 +63,10 @@ def _options(
 
 
 RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
-for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, witness.witness):
+for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, copies.backup, copies.restore, witness.witness):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
+main.add_typer(log.log, name="log", rich_help_panel=RUNNING)
 main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)
 main.command(rich_help_panel=CURATING)(planning.plan)
 main.command(rich_help_panel=CURATING)(drafting.init)

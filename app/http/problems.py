@@ -88,6 +88,7 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.AnswerLost: (503, "answer-lost", "The answer was lost"),
     errors.TooManyRequests: (429, "too-many-requests", "Too many requests of this key at once"),
     errors.NotCosigned: (503, "not-cosigned", "The outside witnesses have not signed the charge yet"),
+    errors.ReadOnly: (503, "read-only", "The service is read-only"),
     errors.ReceiptPending: (409, "receipt-pending", "No checkpoint holds the publication yet"),
     errors.NotReady: (503, "not-ready", "The service is not ready"),
     errors.Busy: (503, "busy", "Too much at once"),

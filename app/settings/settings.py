@@ -103,6 +103,11 @@ class Settings(BaseSettings):
     public_log: bool = Field(
         default=False, description="Whether anybody may read the log's tiles, which hold hashes alone; else auditors."
     )
+    read_only: bool = Field(
+        default=False,
+        description="Published synopses go on answering, and nothing is charged, drawn or published: for an old copy "
+        "of the database, which a service refuses otherwise.",
+    )
     admin_key: LongSecret | None = Field(
         default=None, description="An admin key of your own; without it, the first start prints one, once."
     )

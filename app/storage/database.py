@@ -86,6 +86,14 @@ class Database:
             yield connection
             transaction.rollback()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """The same for many statements: on PostgreSQL, too, all of them see one moment."""
+        level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self.engine.connect().execution_options(**level) as connection, connection.begin() as transaction:
+            yield connection
+            transaction.rollback()
+
     def migrate(self) -> None:
         """Migrate the schema to this version of rugnik; CannotStart if the database belongs to another version."""
         with self.engine.connect().execution_options(rugnik_writes=True) as connection:
