@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -10,12 +11,17 @@ from typer.testing import CliRunner, Result
 
 from app.access.permissions import Role
 from app.cli import main
-from app.releases import ordering
+from app.ingest.formats import MediaType
+from app.log import checkpoints
+from app.main import make_service
+from app.releases import datasets, ordering, uploading
 from app.settings.settings import Settings
+from core.budget import Epsilon
 from core.log.checkpoint import Checkpoint
 from core.log.note import Note
-from tests.support.databases.books import CURATOR, an_order, filled_ledger
+from tests.support.databases.books import CURATOR, DOMAIN, ROWS, an_order, filled_ledger
 from tests.support.processes.witness import running_witness
+from tests.support.service.api import frozen_clock
 from tests.support.service.live import Live, opened_live
 from tests.support.signed_log import ORIGIN, log_key
 
@@ -75,3 +81,21 @@ def test_a_service_with_a_witness_is_followed_with_its_policy(sqlite_settings: S
                 note = Note.parse(client.log_checkpoint())
             assert len(note.signed_by([secret.verifier, witness.key])) == 2
             assert Checkpoint.of(note).size == live.service.replay.tree.size
+
+
+def test_what_a_checkpoint_has_shown_is_not_taken_back(settings: Settings) -> None:
+    """Neither by a restart nor by another worker: that would look like a log whose end was cut off."""
+    now = [frozen_clock()]
+    timed = settings.model_copy(update={"checkpoint_seconds": 3600})
+    first, other = (make_service(timed, lambda: now[0]) for _ in range(2))
+    datasets.register(first, CURATOR, name="a", description="", domain=DOMAIN, budget=Epsilon.parse("1"))
+    release = ordering.order(first, CURATOR, "a", an_order("0.1"), idempotency_key=None)
+    shown = Checkpoint.of(checkpoints.newest(first)).size
+    uploading.upload(first, CURATOR, release.id, iter([ROWS]), media_type=MediaType.CSV, gzip=False)
+    assert Checkpoint.of(checkpoints.newest(first)).size == shown  # when it was published is private
+    now[0] += timedelta(hours=1)
+    restarted = make_service(timed, lambda: now[0])
+    sizes = [Checkpoint.of(checkpoints.newest(each)).size for each in (restarted, first, other, restarted)]
+    assert sizes == [shown, shown + 2, shown + 2, shown + 2]
+    for service in (first, other, restarted):
+        service.database.dispose()
