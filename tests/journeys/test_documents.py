@@ -31,6 +31,7 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "0.5 spent, 2 left",
         "counted by threads: published",
     ),
+    "docs/witnesses.md": ("quorum none", "witness w1 w1+", "— w1 ", "0 new entries hold", "only grew"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
