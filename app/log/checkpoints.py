@@ -6,7 +6,7 @@ the one that a receipt is pinned to. With a quorum configured only rows that it 
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import ReceiptPending
@@ -49,13 +49,21 @@ def pinned(service: Service, seq: int) -> Note:
 
 
 def public_size(service: Service) -> int:
-    """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period."""
+    """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period.
+
+    Never fewer than before: a size that only this process knows is stored before it is shown. Otherwise another
+    process, or this one after a restart, would show less: to auditors and witnesses, a log whose end was cut off.
+    """
     service.replay.refresh()
     query = select(ledger.c.seq).where(ledger.c.kind.not_in(_PRIVATE_TIMES)).order_by(ledger.c.seq.desc()).limit(1)
     with service.database.read_only() as tx:
         timed = tx.execute(query).scalar_one_or_none() or 0
+        shown = tx.execute(select(func.max(checkpoints.c.size))).scalar_one_or_none() or 0
     visible = service.ticks.observe(service.clock(), service.replay.tree.size)
-    return min(max(timed, visible), service.replay.tree.size)
+    size = min(max(timed, shown, visible), service.replay.tree.size)
+    if size > max(timed, shown) and not service.settings.read_only:
+        store(service, service.checkpoint(size), sealed=False)
+    return size
 
 
 def newest_sealed(service: Service) -> Note | None:
