@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.log.checkpoint import Checkpoint
@@ -78,7 +78,9 @@ class Policy:
             raise InvalidNote(f"The policy has no key of the log {checkpoint.origin}.")
         if not note.signed_by(logs):
             raise InvalidNote(f"The checkpoint is not signed by the key of {checkpoint.origin} that the policy has.")
-        valid = note.signed_by(witness.key for witness in self.witnesses.values())
+        witnesses = [witness.key for witness in self.witnesses.values()]
+        _require_no_bad_signature(note, [*logs, *witnesses])
+        valid = note.signed_by(witnesses)
         names = {witness.key: name for name, witness in self.witnesses.items()}
         cosignatures = {names[key]: signature for key, signature in valid.items()}
         if not self.is_met(cosignatures):
@@ -109,6 +111,14 @@ class Policy:
         if group is None:
             return {name}
         return set[str]().union(*(self._members(member) for member in group.members))
+
+
+def _require_no_bad_signature(note: Note, keys: Sequence[VerifierKey]) -> None:
+    """A signature line that names a trusted key and is not of it: the whole note is refused (C2SP signed-note)."""
+    for key in keys:
+        for signature in note.signatures:
+            if (signature.name, signature.key_id) == (key.name, key.id) and not signature.is_valid(key, note.text):
+                raise InvalidNote(f"A signature of {key.name} on the checkpoint is not valid.")
 
 
 _MOST_IN_QUORUM = 10  # witnesses: all their sets are looked at, once
