@@ -31,6 +31,7 @@ from app.http.uploads import UploadSlots
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
 from app.ledger.witness_check import check_witness
+from app.log.signing import open_log
 from app.operations.lanes import Lanes
 from app.operations.observability import Metrics, configure_logging
 from app.operations.process_privacy import disable_core_dumps
@@ -58,21 +59,22 @@ def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) ->
     prepare_folders(settings)
     secret = service_secret(settings.secret_path)
     database = Database(settings.url)
-    service = Service(
-        settings=settings,
-        database=database,
-        witness=Witness(settings.witness_path),
-        replay=Replay(database),
-        noise=NoiseSource(),
-        clock=clock,
-        secret=secret,
-    )
     try:
-        with database_errors(service.database):
-            _check_schema(service.database)
+        with database_errors(database):
+            _check_schema(database)
+            service = Service(
+                settings=settings,
+                database=database,
+                witness=Witness(settings.witness_path),
+                replay=Replay(database),
+                noise=NoiseSource(),
+                log=open_log(settings, database),
+                clock=clock,
+                secret=secret,
+            )
             check_witness(service)
     except Exception:
-        service.database.dispose()
+        database.dispose()
         raise
     return service
 

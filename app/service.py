@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
+from app.log.signing import Log
 from app.settings.settings import Settings
 from app.storage.database import Database
+from core.log.note import Note
 from core.randomness import NoiseSource
 
 
@@ -25,13 +27,14 @@ def timestamp(at: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Settings, database, witness, the replay of the ledger, noise, clock, and the service's own secret."""
+    """Settings, database, witness, the replay of the ledger, noise, the log's keys, clock, the service's own secret."""
 
     settings: Settings
     database: Database
     witness: Witness
     replay: Replay
     noise: NoiseSource
+    log: Log
     clock: Callable[[], datetime]
     secret: bytes
     _newest: list[datetime] = field(init=False, default_factory=lambda: [datetime.min.replace(tzinfo=UTC)])
@@ -39,6 +42,10 @@ class Service:
     def today(self) -> str:
         """The day, in UTC: the finest time that anybody but the curator may see."""
         return self.clock().strftime("%Y-%m-%d")
+
+    def checkpoint(self, size: int) -> Note:
+        """The signed checkpoint of the first `size` entries, which are committed."""
+        return self.log.signed(self.replay.tree, size)
 
     def timestamp(self) -> str:
         """Now, to the second, in UTC."""

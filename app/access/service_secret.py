@@ -5,10 +5,10 @@ Stored answers are bound to their keys with it. Losing it costs nothing but work
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
+from app.access.secret_file import make_secret_file
 from app.errors import CannotStart
 
 _LENGTH = 32
@@ -17,24 +17,8 @@ _LENGTH = 32
 def service_secret(path: Path) -> bytes:
     """The secret in this file, made now if there is none; workers that start together agree on one."""
     if not path.exists():
-        _make(path)
+        make_secret_file(path, secrets.token_bytes(_LENGTH))
     secret = path.read_bytes()
     if len(secret) != _LENGTH:
         raise CannotStart(f"The secret file {path} is damaged. Delete it, and the next start makes a new one.")
     return secret
-
-
-def _make(path: Path) -> None:
-    """Write under another name, then link. The link fails where another process was first; then its file counts."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(_LENGTH))
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(fresh, path)
-    except FileExistsError:
-        pass
-    finally:
-        fresh.unlink()

@@ -173,23 +173,29 @@ def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
 
 
 def _witness(settings: Settings, database: Database) -> Finding:
-    from app.errors import CannotStart
+    from app.errors import CannotStart, LedgerBroken
     from app.ledger.entries import head, holds
-    from app.ledger.witness import Witness
+    from app.ledger.replay import Replay
+    from app.ledger.witness import NOTHING_SEEN, Witness
     from core.ledger.entry import EMPTY
 
     path = settings.witness_path
     try:
-        seen = Witness(path).head()
+        seen = Witness(path).seen()
     except (CannotStart, OSError):
         return Finding("witness", BAD, f"{path} cannot be read", "bring back a copy of it, or mend its permissions")
-    with database.read_only() as tx:
-        current, agrees = head(tx), holds(tx, seen)
+    try:
+        with database.read_only() as tx:
+            current, agrees = head(tx), holds(tx, Replay(database), seen)
+    except LedgerBroken:
+        return Finding(
+            "witness", BAD, "cannot be compared: the ledger does not verify", "see the line about the ledger"
+        )
     if not agrees:
         return Finding(
             "witness",
             BAD,
-            f"saw entry {seen.seq}, which this ledger does not hold; it ends at {current.seq}",
+            f"saw {seen.size} entries, which this ledger does not hold; it ends at {current.seq}",
             "restore the newest copy of the database: this one is older, or another",
         )
     if not os.access(path if path.exists() else _existing(path), os.W_OK):
@@ -198,9 +204,9 @@ def _witness(settings: Settings, database: Database) -> Finding:
         return Finding(
             "witness", DOUBTFUL, "is in the same folder as the database", "set RUGNIK_WITNESS to another disk"
         )
-    if seen == EMPTY and current != EMPTY:
+    if seen == NOTHING_SEEN and current != EMPTY:
         return Finding("witness", DOUBTFUL, f"{path} is missing", "the next start writes it; was it lost?")
-    return Finding("witness", GOOD, f"agrees with the ledger at entry {seen.seq}")
+    return Finding("witness", GOOD, f"agrees with the ledger at entry {seen.size}")
 
 
 def _chain(database: Database) -> Finding:

@@ -6,6 +6,7 @@ the commit, so that a restored old database cannot reset a budget.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -27,6 +28,8 @@ from core.ledger.entry import Head, LedgerEntry
 from core.ledger.kinds import Kind
 
 log = structlog.get_logger(__name__)
+
+SALT_BYTES = 16
 
 
 class OpenBook(Book):
@@ -50,7 +53,7 @@ class OpenBook(Book):
         witness that cannot be read refuses as well: what was spent may not be all that the database knows of.
         """
         with _witness_needed():
-            agrees = holds(self.tx, self.service.witness.head())
+            agrees = holds(self.tx, self.replay, self.service.witness.seen())
         if not agrees:
             log.error("ledger_rewound")
             raise NotReady(
@@ -61,7 +64,7 @@ class OpenBook(Book):
     def _bring_witness_up_to_date(self) -> None:
         """Witness the last entry: a process that died after its commit left the witness at most one entry behind."""
         with _witness_needed():
-            self.service.witness.advance(self.head)
+            self.service.witness.advance(self.head.seq, self.service.checkpoint)
 
     def require_open(self, dataset: str) -> None:
         """Raise DatasetClosed for a closed dataset."""
@@ -107,7 +110,12 @@ class OpenBook(Book):
         It keeps the UTC day and no time: the seconds of the entries around an upload would tell how long it took, and
         that depends on the number of rows. `seq` gives the order. An entry that breaks a rule of the books would make
         the ledger invalid for good, so it is never written.
+
+        The salt keeps whoever has the hash of an entry, from a proof about another one, from guessing what it says.
         """
+        detail = {**detail, "salt": secrets.token_hex(SALT_BYTES)}
+        if kind is Kind.CHARGE:
+            detail |= self._balance_after(str(dataset), epsilon)
         entry = LedgerEntry(
             seq=self.head.seq + 1,
             kind=kind,
@@ -130,6 +138,16 @@ class OpenBook(Book):
         self.head = Head(seq=entry.seq, hash=entry.hash)
         self.appended.append(entry)
         return entry
+
+    def _balance_after(self, dataset: str, charge: Epsilon) -> dict[str, str]:
+        """What a dataset was granted and has spent once this charge is made, for who sees no other entry of it."""
+        budget = self.budget(dataset)
+        granted, spent = budget.granted.nano, budget.spent.nano + charge.nano
+        for entry in self.appended:
+            if entry.dataset == dataset:
+                granted += entry.kind.description.granted_sign * entry.epsilon.nano
+                spent += entry.kind.description.spent_sign * entry.epsilon.nano
+        return {"granted": str(Epsilon(granted)), "spent": str(Epsilon(spent))}
 
 
 def ended(record: ReleaseRecord) -> ReleaseEnded:
@@ -157,7 +175,7 @@ def _witness_needed() -> Iterator[None]:
 def open_book(service: Service) -> Iterator[OpenBook]:
     """One transaction under the ledger's lock.
 
-    The new head is written beside the witness before the commit, and replaces the witness after it.
+    Room for the new checkpoint is reserved beside the witness before the commit. It is signed after it.
     """
     with ExitStack() as held:
         move = None
@@ -166,11 +184,11 @@ def open_book(service: Service) -> Iterator[OpenBook]:
             yield book
             if book.head != book.built_on:
                 with _witness_needed():
-                    move = held.enter_context(service.witness.moving_to(book.head))
+                    move = held.enter_context(service.witness.moving())
         service.replay.extend(book.appended)
         try:
             if move is not None:
-                move()
+                move(service.checkpoint(book.head.seq))
         except (OSError, CannotStart):
             # The entry is committed and true; /readyz fails, and so does the next append, until the witness moves.
             log.warning("witness_not_written", seq=book.head.seq)

@@ -43,7 +43,7 @@ def ledger_status(service: Service) -> LedgerStatus:
         newest = head(tx)
         checked = _last_check(tx)
         try:
-            agrees = holds(tx, service.witness.head())
+            agrees = holds(tx, service.replay, service.witness.seen())
         except (OSError, CannotStart):
             agrees = False
     return LedgerStatus(head=newest, witness_agrees=agrees, checked=checked)

@@ -8,11 +8,14 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from app.errors import LedgerBroken
+from app.ledger.replay import Replay
+from app.ledger.witness import Seen
 from app.service import Service
 from app.storage.tables import ledger
 from core.ledger.chain import Verification
 from core.ledger.entry import EMPTY, Head, LedgerEntry, Stored
 from core.ledger.kinds import Kind
+from core.log.tree import leaf_hash
 
 
 def head(tx: Connection) -> Head:
@@ -33,12 +36,21 @@ def current_head(service: Service) -> Head:
         return head(tx)
 
 
-def holds(tx: Connection, witnessed: Head) -> bool:
-    """Whether the ledger has the entry that the witness saw."""
-    if witnessed == EMPTY:
+def holds(tx: Connection, replay: Replay, seen: Seen) -> bool:
+    """Whether the ledger begins with the entries that the witness saw. LedgerBroken where what follows does not hold.
+
+    The database has to have the last of them; then the replay has all of them, and so the root of their tree.
+    """
+    if seen.size == 0:
         return True
-    stored = tx.execute(select(ledger.c.hash).where(ledger.c.seq == witnessed.seq)).scalar_one_or_none()
-    return bool(stored == witnessed.hash)
+    stored = tx.execute(select(ledger.c.hash).where(ledger.c.seq == seen.size)).scalar_one_or_none()
+    if stored is None:
+        return False
+    if seen.hash is not None:
+        return bool(stored == seen.hash)
+    replay.catch_up_to(tx, seen.size)
+    same_entry = replay.tree.node(0, seen.size - 1) == leaf_hash(bytes.fromhex(stored))
+    return same_entry and replay.tree.root(seen.size) == seen.root
 
 
 def entry_of(row: Sequence[Any]) -> LedgerEntry:

@@ -20,6 +20,7 @@ from app.storage.tables import ledger
 from core.ledger.books import Books
 from core.ledger.chain import Verification, Walk
 from core.ledger.entry import EMPTY, Head, LedgerEntry, Stored
+from core.log.nodes import TreeNodes
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +40,7 @@ class Replay:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._walk = Walk()
+        self.tree = TreeNodes()
         self._lock = threading.RLock()
         self._refreshed = -float("inf")
         self._stuck: Verification | None = None
@@ -103,6 +105,11 @@ class Replay:
             self._take_in(stored, EMPTY)
         self._refreshed = max(self._refreshed, began)
 
+    def catch_up_to(self, tx: Connection, size: int) -> None:
+        """The same, unless so many entries were verified already."""
+        if self.tree.size < size:
+            self.catch_up(tx)
+
     def _take_in(self, stored: Sequence[tuple[int, Stored | None]], head: Head) -> None:
         """Verify some entries, the first of which is `head` unless that is EMPTY; what is taken in already is skipped.
 
@@ -114,10 +121,17 @@ class Replay:
             for seq, entry in stored:
                 if seq <= self._walk.head.seq:
                     continue
-                reason = self._walk.step(entry)
+                reason = self._step(entry)
                 if reason is not None:
                     self._stop(self._walk.standing(reason))
             self._stuck = None
+
+    def _step(self, stored: Stored | None) -> str | None:
+        """Walk on by one entry, and take it into the tree where it is good."""
+        reason = self._walk.step(stored)
+        if reason is None:
+            self.tree.append(bytes.fromhex(self._walk.head.hash))
+        return reason
 
     def _require_held(self, first: Sequence[tuple[int, Stored | None]], head: Head) -> None:
         """The ledger still has the entry that was verified last: it was neither rewritten nor cut short."""
@@ -139,7 +153,7 @@ class Replay:
         with self._lock:
             for entry in appended:
                 if entry.seq == self._walk.head.seq + 1:
-                    reason = self._walk.step(Stored(entry, entry.hash))
+                    reason = self._step(Stored(entry, entry.hash))
                     if reason is not None:
                         self._stuck = self._walk.standing(reason)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 
+from sqlalchemy import select
+
 from app.errors import CorruptSynopsis, LedgerBroken, NotReady
 from app.ledger.book import Book
 from app.ledger.entries import holds
@@ -18,20 +20,25 @@ from app.releases.orders import ReleaseOrder
 from app.releases.publishing import layer_bytes
 from app.releases.reading import stored_synopsis
 from app.service import Service
+from app.storage.tables import checkpoints
 from core.adaptive.cells import AdaptiveCells
-from core.checkpoint import Checkpoint, carry_on
+from core.checkpoint import Checkpoint as StillWanted
+from core.checkpoint import carry_on
 from core.errors import CoreError
 from core.ledger.accounts import ReleaseRecord
 from core.ledger.chain import Verification, Walk
 from core.ledger.entry import LedgerEntry, Stored
 from core.ledger.kinds import Kind
+from core.log.checkpoint import Checkpoint
+from core.log.note import Note
+from core.log.tree import Frontier
 from core.plan import planned_size
 from core.synopsis import Synopsis
 
 _STEP = 100  # entries between two checkpoints
 
 
-def verify_all(service: Service, checkpoint: Checkpoint = carry_on) -> Verification:
+def verify_all(service: Service, checkpoint: StillWanted = carry_on) -> Verification:
     """Walk the whole chain, check every synopsis, then compare with the witness."""
     outcome = None
     for step in verify_steps(service, every=_STEP):
@@ -43,9 +50,9 @@ def verify_all(service: Service, checkpoint: Checkpoint = carry_on) -> Verificat
 
 def verify_steps(service: Service, *, every: int | None) -> Iterator[Verification]:
     """The same in steps: the progress after each `every` entries, and last the outcome."""
-    # The witness is read first: entries that are committed meanwhile only make the ledger longer.
-    witnessed = service.witness.head()
-    walk = Walk()
+    # What is compared with is read first: entries that are committed meanwhile only make the ledger longer.
+    seen, roots = service.witness.seen(), _signed_roots(service)
+    walk, tree = Walk(), Frontier()
     reason = None
     for stored in _rows(service):
         reason = walk.step(stored)
@@ -54,18 +61,39 @@ def verify_steps(service: Service, *, every: int | None) -> Iterator[Verificatio
             if reason is not None:
                 yield _ended(service, _before(walk, stored.entry, reason))
                 return
+        reason = reason or _tree_fault(walk, tree, roots)
         if reason is not None:
             break
         if every is not None and walk.head.seq % every == 0:
             yield walk.standing()
     outcome = walk.standing(reason)
+    if outcome.valid and roots:
+        outcome = Verification(outcome.entries, outcome.head, first_bad=tree.size + 1, reason=_CUT)
     if outcome.valid:
         with service.database.read_only() as tx:
-            agrees = holds(tx, witnessed)
+            agrees = holds(tx, service.replay, seen)
         if not agrees:
-            reason = "The ledger does not hold the entry that the witness file saw."
-            outcome = Verification(outcome.entries, outcome.head, first_bad=witnessed.seq, reason=reason)
+            reason = "The ledger does not hold the entries that the witness file saw."
+            outcome = Verification(outcome.entries, outcome.head, first_bad=seen.size, reason=reason)
     yield _ended(service, outcome)
+
+
+_OTHER_TREE = "The entries up to this one are not those that a checkpoint of the log was signed for."
+_CUT = "A checkpoint of the log was signed for more entries than there are."
+
+
+def _tree_fault(walk: Walk, tree: Frontier, roots: dict[int, bytes]) -> str | None:
+    """Take the entry that was walked last into the tree; why that is not the one that was signed, if it is not."""
+    tree.append(bytes.fromhex(walk.head.hash))
+    return None if roots.pop(tree.size, tree.root) == tree.root else _OTHER_TREE
+
+
+def _signed_roots(service: Service) -> dict[int, bytes]:
+    """The roots of the checkpoints on record, by size."""
+    with service.database.read_only() as tx:
+        notes = tx.execute(select(checkpoints.c.note)).scalars().all()
+    signed = [Checkpoint.of(Note.parse(note)) for note in notes]
+    return {checkpoint.size: checkpoint.root for checkpoint in signed}
 
 
 def _ended(service: Service, outcome: Verification) -> Verification:

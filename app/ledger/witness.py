@@ -1,4 +1,4 @@
-"""The witness: the newest ledger head in a file outside the database, so that an old backup cannot reset a budget."""
+"""The witness file: the newest signed checkpoint outside the database, so that an old backup cannot reset a budget."""
 
 from __future__ import annotations
 
@@ -8,56 +8,90 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import CannotStart
-from core.canonical import canonical_json
-from core.ledger.entry import EMPTY, Head
+from core.log.checkpoint import Checkpoint
+from core.log.note import InvalidNote, Note
+from core.log.tree import EMPTY_ROOT
+
+_ROOM = 4096  # bytes reserved for a note before the commit
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the witness saw: the number of entries, and the root of their tree.
+
+    Version 0.1 wrote the hash of the last entry in place of the root.
+    """
+
+    size: int
+    root: bytes | None = None
+    hash: str | None = None
+
+
+NOTHING_SEEN = Seen(0, root=EMPTY_ROOT)
 
 
 class Witness:
-    """One small file that only ever moves forward: replaced whole, fsynced, under a lock that workers share."""
+    """One small file that only ever moves forward: replaced whole, fsynced, under a lock that workers share.
+
+    Nobody's signature is checked here: the root is compared with the tree of the ledger, which says more.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def head(self) -> Head:
-        """The newest head that was witnessed; the empty ledger's before the first."""
+    def seen(self) -> Seen:
+        """The newest checkpoint that was witnessed; NOTHING_SEEN before the first."""
         try:
-            stored = json.loads(self.path.read_bytes())
-            return Head(seq=int(stored["seq"]), hash=str(stored["hash"]))
+            content = self.path.read_text(encoding="utf-8")
+            if content.startswith("{"):
+                stored = json.loads(content)
+                return Seen(int(stored["seq"]), hash=str(stored["hash"]))
+            checkpoint = Checkpoint.of(Note.parse(content))
+            return Seen(checkpoint.size, root=checkpoint.root)
         except FileNotFoundError:
-            return EMPTY
-        except (KeyError, TypeError, ValueError):
+            return NOTHING_SEEN
+        except (InvalidNote, KeyError, TypeError, ValueError):
             raise CannotStart(f"The witness file {self.path} is damaged. Bring back a copy of it.") from None
 
-    def advance(self, head: Head) -> None:
-        """Remember `head`, unless a later one is remembered already. Called once the head is committed."""
-        if head.seq > self.head().seq:  # looked at again under the lock
-            with self.moving_to(head) as move:
-                move()
+    def advance(self, size: int, sign: Callable[[int], Note]) -> None:
+        """Remember the checkpoint of so many entries, unless a later one is remembered. Called after their commit."""
+        seen = self.seen()  # looked at again under the lock
+        if size > seen.size or (size == seen.size and seen.hash is not None):
+            with self.moving() as move:
+                move(sign(size))
 
     @contextmanager
-    def moving_to(self, head: Head) -> Iterator[Callable[[], None]]:
-        """Write `head` beside the witness, and yield the function that puts it in place. Holds the lock meanwhile.
+    def moving(self) -> Iterator[Callable[[Note], None]]:
+        """Reserve room for a note beside the witness, and yield the function that puts a note in place.
 
         An append enters this before its commit and calls the function after it. So everything that needs room on the
-        disk is done while the append can still be refused, and a head that was not committed is never witnessed.
+        disk is done while the append can still be refused, and nothing is signed that was not committed. Holds the
+        lock of the file meanwhile.
         """
         with self._locked():
             fresh = self.path.with_name(self.path.name + ".new")
             with fresh.open("wb") as file:
-                file.write(canonical_json({"hash": head.hash, "seq": head.seq}) + b"\n")
+                file.write(bytes(_ROOM))
                 file.flush()
                 os.fsync(file.fileno())
-            # Its times would tell when the last entry was made, and only the day of that is public.
-            day = int(time.time()) // 86_400 * 86_400
-            os.utime(fresh, (day, day))
-            yield lambda: self._replace(fresh, head)
+                yield lambda note: self._replace(fresh, note)
 
-    def _replace(self, fresh: Path, head: Head) -> None:
-        if head.seq <= self.head().seq:
+    def _replace(self, fresh: Path, note: Note) -> None:
+        seen, size = self.seen(), Checkpoint.of(note).size
+        if size < seen.size or (size == seen.size and seen.hash is None):
             return
+        with fresh.open("r+b") as file:
+            file.write(str(note).encode())
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+        # Its times would tell when the last entry was made, and only the day of that is public.
+        day = int(time.time()) // 86_400 * 86_400
+        os.utime(fresh, (day, day))
         fresh.replace(self.path)
         folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -7,6 +7,8 @@ import structlog
 from app.errors import CannotStart, LedgerBroken, LedgerRewound
 from app.ledger.entries import head, holds
 from app.ledger.replay import Replay
+from app.ledger.witness import NOTHING_SEEN
+from app.log.signing import place_of_key, require_key_on_record
 from app.service import Service
 from core.ledger.entry import EMPTY
 
@@ -19,12 +21,11 @@ def agrees_with_witness(service: Service) -> bool:
     Only to a head that was verified: LedgerBroken where the entries after the last one do not hold.
     """
     try:
-        witnessed = service.witness.head()
         with service.database.read_only() as tx:
-            agrees = holds(tx, witnessed)
+            agrees = holds(tx, service.replay, service.witness.seen())
         if agrees:
             service.replay.refresh()
-            service.witness.advance(service.replay.head)
+            service.witness.advance(service.replay.head.seq, service.checkpoint)
     except (OSError, CannotStart):
         return False
     return agrees
@@ -32,24 +33,26 @@ def agrees_with_witness(service: Service) -> bool:
 
 def check_witness(service: Service) -> None:
     """At start-up: CannotStart where the database is older than, or another than, the one that the witness saw."""
-    witnessed = service.witness.head()
+    seen = service.witness.seen()
     with service.database.read_only() as tx:
         current = head(tx)
-        if not holds(tx, witnessed):
+    walk_chain(service.replay)
+    with service.database.read_only() as tx:
+        if not holds(tx, service.replay, seen):
             raise LedgerRewound(
                 f"The ledger in the database is not the one this service kept before: the witness file "
-                f"{service.witness.path} saw entry {witnessed.seq} with hash {witnessed.hash[:12]}…, and the database "
+                f"{service.witness.path} saw {seen.size} entries with other hashes, and the database "
                 f"ends at entry {current.seq}. An older copy of the database was probably restored, and epsilon spent "
                 "since then would be forgotten. Restore the newest copy of the database, or point "
                 "RUGNIK_DATABASE_URL or RUGNIK_DATA_DIR at the right one. If the newest entries are lost for good, no "
                 "dataset in this database may be used again: start anew, with an empty data folder and a new witness."
             )
-    walk_chain(service.replay)
-    if witnessed == EMPTY and current != EMPTY:
+    if seen == NOTHING_SEEN and current != EMPTY:
         log.warning("witness_missing", path=str(service.witness.path), seq=current.seq)
     if service.witness.path.resolve().parent == service.database.folder:
         log.warning("witness_beside_database", path=str(service.witness.path))
-    service.witness.advance(service.replay.head)
+    require_key_on_record(service.log, service.replay.books, place_of_key(service.settings))
+    service.witness.advance(service.replay.head.seq, service.checkpoint)
 
 
 def walk_chain(replay: Replay) -> None:

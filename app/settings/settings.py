@@ -14,6 +14,7 @@ from app.settings.database_url import parse_database_url
 from app.settings.secret_files import read_secrets
 from core.budget import Epsilon
 from core.errors import InvalidEpsilon
+from core.log.checkpoint import ORIGIN
 
 MIB = 2**20
 GIB = 2**30
@@ -37,8 +38,14 @@ def _usable_url(text: str) -> str:
     return text
 
 
+def _usable_origin(text: str) -> str:
+    if not ORIGIN.fullmatch(text):
+        raise ValueError("an origin has up to 200 printable characters, no spaces and no plus sign")
+    return text
+
+
 LongSecret = Annotated[SecretStr, AfterValidator(_long_enough)]
-SECRETS = ("database_password", "admin_key", "metrics_key")
+SECRETS = ("database_password", "admin_key", "metrics_key", "log_key")
 
 
 class Settings(BaseSettings):
@@ -61,12 +68,40 @@ class Settings(BaseSettings):
     )
     secrets_dir: Path | None = Field(
         default=None,
-        description="Folder of files rugnik_database_password, rugnik_admin_key and rugnik_metrics_key, each with one "
-        "secret; a variable comes before its file.",
+        description="Folder of files rugnik_database_password, rugnik_admin_key, rugnik_metrics_key and "
+        "rugnik_log_key, each with one secret; a variable comes before its file.",
     )
     witness: Path | None = Field(
         default=None,
-        description="File that keeps the newest ledger head outside the database; without it, beside the data folder.",
+        description="File that keeps the newest signed checkpoint of the ledger outside the database; without it, "
+        "beside the data folder.",
+    )
+    origin: Annotated[str, AfterValidator(_usable_origin)] | None = Field(
+        default=None,
+        description="The name of the ledger's log, such as stats.example.org/ledger; fixed at the first start. Without "
+        "it, a random one.",
+    )
+    log_key: SecretStr | None = Field(
+        default=None,
+        description="The log's key, an Ed25519 key as PKCS#8 PEM; without it, a file beside the witness, made when it "
+        "is missing.",
+    )
+    policy: Path | None = Field(
+        default=None,
+        description="File that names the outside witnesses and how many of them have to sign (C2SP tlog-policy); "
+        "without it, none.",
+    )
+    checkpoint_seconds: int = Field(
+        default=3600,
+        ge=0,
+        description="A publication shows up in a checkpoint of the log only after the next full period of so many "
+        "seconds, or with a later entry; its exact time would tell how long the upload took.",
+    )
+    witness_grace_hours: float = Field(
+        default=24.0, gt=0, description="How long the quorum of witnesses may be silent before /readyz says so."
+    )
+    public_log: bool = Field(
+        default=False, description="Whether anybody may read the log's tiles, which hold hashes alone; else auditors."
     )
     admin_key: LongSecret | None = Field(
         default=None, description="An admin key of your own; without it, the first start prints one, once."
@@ -215,6 +250,11 @@ class Settings(BaseSettings):
     def secret_path(self) -> Path:
         """The file of the service's secret: beside the witness, and so outside of the database."""
         return self.witness_path.with_name(self.witness_path.name + ".key")
+
+    @property
+    def log_key_path(self) -> Path:
+        """The file of the log's key, where no secret holds it: beside the witness, and so outside of the database."""
+        return self.witness_path.with_name(self.witness_path.name + ".log-key")
 
     @property
     def limits(self) -> Limits:

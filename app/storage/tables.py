@@ -112,4 +112,28 @@ answers = Table(
 # One row, which an append locks on PostgreSQL until it commits. On SQLite, BEGIN IMMEDIATE locks the whole file.
 ledger_lock = Table("ledger_lock", metadata, Column("id", Integer, primary_key=True, autoincrement=False))
 
-APPEND_ONLY = (datasets, synopses, ledger)
+# The transparency log: its name and the key that it began with. One row, made at the first start.
+log = Table(
+    "log",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("origin", String(200), nullable=False),
+    Column("verifier", String(400), nullable=False, comment="the first verifier key; later ones are in the ledger"),
+)
+
+# Checkpoints that receipts are pinned to, with all signatures that they were shown with. Others can be made again.
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("size", Whole, primary_key=True, autoincrement=False),
+    Column("note", Text, nullable=False, comment="C2SP signed note"),
+)
+
+# Signatures of outside witnesses on checkpoints. The time of each is in the signature itself.
+cosignatures = Table(
+    "cosignatures",
+    metadata,
+    Column("size", Whole, primary_key=True, autoincrement=False),
+    Column("signer", String(200), primary_key=True, comment="the name that the policy gives the witness"),
+    Column("line", Text, nullable=False, comment="a signature line of a C2SP signed note"),
+)

@@ -12,9 +12,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from core.budget import Epsilon
 from core.ledger.accounts import SECRET_HASH, Account, KeyRecord, ReleaseRecord, Trail
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import KEY_KINDS, LAST_STEP, STEPS, Kind, step_of
+from core.log.note import InvalidNote, SignatureType, VerifierKey
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _NO_OPEN_ORDER = "The release is not an order of this dataset that is still open."
@@ -29,6 +31,7 @@ class Books:
     keys: dict[str, KeyRecord] = field(default_factory=dict)
     key_trail: Trail = field(default_factory=Trail)
     draws_recorded: bool = False
+    log_key: str | None = None  # the newest verifier key of the log, where it is not the first
 
     def post(self, entry: LedgerEntry) -> str | None:
         """Take in one entry. Where it breaks a rule, change nothing and return the rule as a sentence."""
@@ -109,6 +112,10 @@ def _charge_rule(books: Books, entry: LedgerEntry) -> str | None:
     order = entry.detail.get("order")
     if order is not None and not (isinstance(order, dict) and order.get("epsilon") == str(entry.epsilon)):
         return "The charge is not the epsilon of its order."
+    stated = entry.detail.get("granted"), entry.detail.get("spent")
+    balance = str(Epsilon(account.granted)), str(Epsilon(account.spent + entry.epsilon.nano))
+    if stated not in ((None, None), balance):  # charges of version 0.1 state neither
+        return "The charge states another balance of its dataset than the entries before it give."
     return None
 
 
@@ -227,6 +234,18 @@ def _revoke(books: Books, entry: LedgerEntry) -> None:
     books.keys[key_id] = replace(books.keys[key_id], revoked=_day(entry))
 
 
+def _log_key_rule(_books: Books, entry: LedgerEntry) -> str | None:
+    try:
+        key = VerifierKey.parse(str(entry.detail.get("verifier")))
+    except InvalidNote as error:
+        return str(error)
+    return None if key.type is SignatureType.LOG else "The entry names no verifier key of a log."
+
+
+def _log_key(books: Books, entry: LedgerEntry) -> None:
+    books.log_key = str(entry.detail["verifier"])
+
+
 _POSTINGS: Mapping[Kind, Posting] = {
     Kind.GRANT: Posting(_no_rule, _grant),
     Kind.CHARGE: Posting(_charge_rule, _charge),
@@ -237,6 +256,7 @@ _POSTINGS: Mapping[Kind, Posting] = {
     Kind.CLOSE: Posting(_no_rule, _close),
     Kind.ISSUE: Posting(_issue_rule, _issue),
     Kind.REVOKE: Posting(_revoke_rule, _revoke),
+    Kind.KEY: Posting(_log_key_rule, _log_key),
 }
 
 

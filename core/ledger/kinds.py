@@ -34,6 +34,7 @@ class Kind(StrEnum):
     CLOSE = "close"
     ISSUE = "issue"
     REVOKE = "revoke"
+    KEY = "key"
 
     @property
     def description(self) -> KindDescription:
@@ -106,6 +107,11 @@ _DESCRIPTIONS: Mapping[Kind, KindDescription] = {
     Kind.REVOKE: KindDescription(
         phrase="key revoked",
         meaning="A key was ended.",
+        about_keys=True,
+    ),
+    Kind.KEY: KindDescription(
+        phrase="log signed by a new key",
+        meaning="The ledger's log has another key from here on: its verifier key.",
         about_keys=True,
     ),
 }

@@ -1,0 +1,105 @@
+"""The log's key and its origin. The key is in a file or a secret, never in the database."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from app.access.secret_file import make_secret_file
+from app.errors import CannotStart
+from app.settings.settings import Settings
+from app.storage.database import Database
+from app.storage.tables import log as log_table
+from core.ledger.books import Books
+from core.log.checkpoint import Checkpoint
+from core.log.ed25519 import SecretKey
+from core.log.nodes import TreeNodes
+from core.log.note import Note, SignatureType, SigningKey, VerifierKey
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The name of this log, its keys, and the key that it began with.
+
+    `keys` has the newest first. During a rotation the one before it signs as well.
+    """
+
+    origin: str
+    keys: tuple[SigningKey, ...]
+    first: VerifierKey
+
+    @property
+    def verifier(self) -> VerifierKey:
+        """The public half of the newest key: what policies name."""
+        return self.keys[0].verifier
+
+    def signed(self, tree: TreeNodes, size: int) -> Note:
+        """The signed checkpoint of the first `size` entries. Called once they are committed, never before."""
+        return Checkpoint(self.origin, size, tree.root(size)).signed(*self.keys)
+
+
+def open_log(settings: Settings, database: Database) -> Log:
+    """The log of this database: its origin is fixed at the first start. CannotStart for another key or origin."""
+    secrets_kept = _secret_keys(settings)
+    with database.read_only() as tx:
+        row = tx.execute(select(log_table)).first()
+    if row is None:
+        origin = settings.origin or f"rugnik.invalid/{secrets.token_hex(8)}"
+        first = SigningKey(origin, SignatureType.LOG, secrets_kept[0]).verifier
+        try:
+            with database.transaction() as tx:
+                tx.execute(insert(log_table).values(id=1, origin=origin, verifier=str(first)))
+        except IntegrityError:
+            pass  # another worker was first: its row counts
+        with database.read_only() as tx:
+            row = tx.execute(select(log_table)).one()
+    if settings.origin not in (None, row.origin):
+        raise CannotStart(
+            f"RUGNIK_ORIGIN is {settings.origin}, and this log has been called {row.origin} since its first start. "
+            "Leave it out, or set it to that name."
+        )
+    keys = tuple(SigningKey(row.origin, SignatureType.LOG, secret) for secret in secrets_kept)
+    return Log(row.origin, keys, VerifierKey.parse(row.verifier))
+
+
+def require_key_on_record(log: Log, books: Books, where: str) -> None:
+    """CannotStart where the key that signs is not the one that the ledger, or the log's first start, put on record."""
+    recorded = books.log_key or str(log.first)
+    if str(log.verifier) != recorded:
+        raise CannotStart(
+            f"The log's key {where} is not the one that this log signs with. Bring back the file, or the secret "
+            "rugnik_log_key. If the key is lost for good, 'rugnik log rotate --lost' puts a new one on record."
+        )
+
+
+def place_of_key(settings: Settings) -> str:
+    """Where the log's key comes from, for messages."""
+    return f"in {settings.log_key_path}" if settings.log_key is None else "in RUGNIK_LOG_KEY or its secret"
+
+
+def _secret_keys(settings: Settings) -> list[SecretKey]:
+    """The key that signs, made now where there is none; then the one before it, while a rotation overlaps."""
+    if settings.log_key is not None:
+        return [_parsed(settings.log_key.get_secret_value().encode(), "RUGNIK_LOG_KEY")]
+    path = settings.log_key_path
+    if not path.exists():
+        make_secret_file(path, SecretKey.generate().to_pem())
+    previous = previous_key_path(path)
+    paths = [path, previous] if previous.exists() else [path]
+    return [_parsed(each.read_bytes(), str(each)) for each in paths]
+
+
+def previous_key_path(path: Path) -> Path:
+    """The file of the key before the newest, while both sign."""
+    return path.with_name(path.name + ".previous")
+
+
+def _parsed(pem: bytes, where: str) -> SecretKey:
+    try:
+        return SecretKey.from_pem(pem)
+    except ValueError as error:
+        raise CannotStart(f"The log's key in {where} cannot be used. {error}") from None
