@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from app.cli import admin, analyst, auditor, checking, curator, demo, doctor, drafting, planning, releasing, serve
+from app.cli import (
+    admin,
+    analyst,
+    auditor,
+    checking,
+    curator,
+    demo,
+    doctor,
+    drafting,
+    planning,
+    releasing,
+    serve,
+    verifying,
+)
 from app.cli.exits import CODES, ExplainingGroup
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
@@ -17,6 +30,7 @@ Try it:     rugnik demo
 Publish:    rugnik release rows.csv --epsilon 0.5 --clusters 5
 Ask:        rugnik query clusters bike-trips --k 5
 Audit:      rugnik ledger verify
+Check:      rugnik verify bike-trips.csv --policy city.policy
 
 Commands that speak to a service take its address and your key from
 RUGNIK_URL and RUGNIK_KEY, or --url and --key."""
@@ -58,4 +72,5 @@ main.command(rich_help_panel=CURATING)(checking.check)
 main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
+main.command(rich_help_panel=ASKING)(verifying.verify)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

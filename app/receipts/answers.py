@@ -57,13 +57,18 @@ def _wholes(parts: list[list[int]]) -> Wholes:
     return np.array(numbers, dtype=np.int64)
 
 
-def difference(answer: dict[str, Any], synopsis: Synopsis) -> str | None:
-    """The first difference between an answer and that of the service, as a sentence; None if there is none."""
+def difference(answer: dict[str, Any], synopsis: Synopsis, digest: str) -> str | None:
+    """The first difference between an answer and that of the service, as a sentence; None if there is none.
+
+    `digest` is the published one, by which the answer may name itself.
+    """
     level = answer["parameters"]["level"]
     if type(level) not in (int, float) or not 0 < level < 1:
         return "parameters.level is no level."
+    prepared = Prepared(synopsis)
+    prepared.digest = digest
     try:
-        reply = asked_synopsis(float(level)).answer(Prepared(synopsis), carry_on)
+        reply = asked_synopsis(float(level)).answer(prepared, carry_on)
     except InvalidQuery as error:
         return str(error)
     return _between(answer, orjson.loads(encode(reply)), "")

@@ -127,10 +127,13 @@ def _wholes(table: pa.Table, column: int) -> Wholes:
 
 
 def difference(
-    data: bytes, table: pa.Table, synopsis: Synopsis, form: Format, progress: Progress | None = None
+    data: bytes, table: pa.Table, synopsis: Synopsis, digest: str, form: Format, progress: Progress | None = None
 ) -> str | None:
-    """The first difference between a file and what the service writes of this synopsis, as a sentence; None if none."""
-    batches = cells(synopsis, form, {"synopsis_digest": synopsis.digest})
+    """The first difference between a file and what the service writes of this synopsis, as a sentence; None if none.
+
+    `digest` is the published one, by which the file may name itself.
+    """
+    batches = cells(synopsis, form, {"synopsis_digest": digest})
     if form is Format.CSV:
         text = b"".join(written(batches, form))
         return None if text == data else _of_tables([_read_csv(text)], table, progress) or _of_lines(data, text)
@@ -195,12 +198,13 @@ def _of_rows(own: pa.Table, other: pa.Table, start: int) -> str | None:
 
 
 def _differs(mine: pa.ChunkedArray, theirs: pa.ChunkedArray, *, is_derived: bool) -> NDArray[np.bool_]:
-    gaps, other_gaps = (np.asarray(pc.is_null(column).to_numpy()) for column in (mine, theirs))
+    same: NDArray[np.bool_]
     if is_derived:
-        own, other = (_floats(column) for column in (mine, theirs))
-        return np.logical_not(np.isclose(own, other, rtol=1e-9, atol=1e-9, equal_nan=True))
-    same = np.asarray(pc.fill_null(pc.equal(mine, theirs), False).to_numpy())
-    return np.logical_not(same | (gaps & other_gaps))
+        same = np.isclose(_floats(mine), _floats(theirs), rtol=1e-9, atol=1e-9, equal_nan=True)
+    else:
+        both_null = pc.and_(pc.is_null(mine), pc.is_null(theirs))
+        same = np.asarray(pc.or_(pc.fill_null(pc.equal(mine, theirs), False), both_null).to_numpy(), dtype=np.bool_)
+    return ~same
 
 
 def _floats(column: pa.ChunkedArray) -> Floats:

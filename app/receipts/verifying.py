@@ -73,11 +73,11 @@ def _require_download(data: bytes, form: Form, receipt: Receipt, facts: Facts, p
     synopsis = _synopsis(canonical)
     difference: str | None = None
     if synopsis is not None and form is Form.JSON:
-        difference = answers.difference(content, synopsis)
+        difference = answers.difference(content, synopsis, facts.digest)
     elif synopsis is not None:
-        difference = tables.difference(data, content, synopsis, Format(form.value), progress)
+        difference = tables.difference(data, content, synopsis, facts.digest, Format(form.value), progress)
     if digest != facts.digest:
-        hint = f" {difference}" if difference is not None and synopsis is not None else ""
+        hint = "" if difference is None else f" {difference}"
         raise UnfitFile(
             f"{_other_digest(digest, facts)} A count was changed, a row moved, or it is another release.{hint}"
         )

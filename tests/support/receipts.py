@@ -60,9 +60,7 @@ class TestLog:
     def note(self, entries: Sequence[LedgerEntry], *, signers: int | None = None) -> Note:
         """The checkpoint of these entries, signed by the log and by its witnesses, or the first so many of them."""
         text = Checkpoint(ORIGIN, len(entries), tree.root(len(entries), nodes(entries))).text
-        cosignatures = [
-            key.sign(text, time=SIGNED_AT + second) for second, key in enumerate(self.witnesses[:signers])
-        ]
+        cosignatures = [key.sign(text, time=SIGNED_AT + second) for second, key in enumerate(self.witnesses[:signers])]
         return Note(text, (self.key.sign(text), *cosignatures))
 
     def receipt(
