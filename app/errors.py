@@ -23,7 +23,9 @@ AppError
 ├── AnswerLost            the process that computed an answer died, twice
 ├── TooManyRequests       this caller has as much at work as one caller may
 ├── NotReady              the database or the witness is not as it should be
-│   └── LedgerBroken      an entry of the ledger is not good
+│   ├── LedgerBroken      an entry of the ledger is not good
+│   └── NotCosigned       the outside witnesses have not signed a charge yet
+├── ReceiptPending        no checkpoint holds a publication yet
 ├── Busy                  as much as this worker, or one key, may have at once
 ├── CorruptSynopsis       a stored synopsis that does not match the ledger
 └── CannotStart           the service must not run on what it finds
@@ -216,6 +218,29 @@ class LedgerBroken(NotReady):
             "published from it. Put the newest good copy of the database in place."
         )
         self.outcome = outcome
+
+
+class NotCosigned(NotReady):
+    """The outside witnesses have not signed a tree with this charge, so no row is read."""
+
+    retry_after = 10
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Too few of the outside witnesses have signed the ledger with this charge, so no row is read yet. The "
+            f"order stays as it is: upload again in {self.retry_after} s."
+        )
+
+
+class ReceiptPending(AppError):
+    """No checkpoint that may be shown, and that has all signatures it needs, holds a publication yet."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(
+            "The receipt is not there yet: when a synopsis was published is not told to the minute, so the log's next "
+            f"checkpoint is awaited. Try again in {retry_after} s."
+        )
+        self.retry_after = retry_after
 
 
 class Busy(AppError):

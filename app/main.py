@@ -27,11 +27,14 @@ from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
 from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
 from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases
+from app.http.routes import log as log_routes
 from app.http.uploads import UploadSlots
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
 from app.ledger.witness_check import check_witness
+from app.log.cosigning import Cosigner, read_policy
 from app.log.signing import open_log
+from app.log.ticks import Ticks
 from app.operations.lanes import Lanes
 from app.operations.observability import Metrics, configure_logging
 from app.operations.process_privacy import disable_core_dumps
@@ -50,7 +53,8 @@ SWITCH_SECONDS = 0.001
 
 # The API, then the pages.
 ROUTERS = tuple(
-    module.router for module in (datasets, releases, answers, downloads, ledger, keys, health, views, signing)
+    module.router
+    for module in (datasets, releases, answers, downloads, ledger, log_routes, keys, health, views, signing)
 )
 
 
@@ -58,6 +62,7 @@ def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) ->
     """A Service on a database that is migrated and agrees with its witness, or CannotStart."""
     prepare_folders(settings)
     secret = service_secret(settings.secret_path)
+    policy = read_policy(settings.policy)
     database = Database(settings.url)
     try:
         with database_errors(database):
@@ -69,10 +74,14 @@ def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) ->
                 replay=Replay(database),
                 noise=NoiseSource(),
                 log=open_log(settings, database),
+                ticks=Ticks(settings.checkpoint_seconds),
+                policy=policy,
+                cosigner=Cosigner(policy),
                 clock=clock,
                 secret=secret,
             )
             check_witness(service)
+            service.cosigner.check_at_start(service)
     except Exception:
         database.dispose()
         raise

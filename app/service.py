@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from app.ledger.replay import Replay
 from app.ledger.witness import Witness
 from app.log.signing import Log
+from app.log.ticks import Ticks
 from app.settings.settings import Settings
 from app.storage.database import Database
 from core.log.note import Note
+from core.log.policy import Policy
 from core.randomness import NoiseSource
+
+if TYPE_CHECKING:  # it is given a Service itself
+    from app.log.cosigning import Cosigner
 
 
 def utc_now() -> datetime:
@@ -27,7 +33,11 @@ def timestamp(at: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Settings, database, witness, the replay of the ledger, noise, the log's keys, clock, the service's own secret."""
+    """What use cases share.
+
+    Settings, database, witness file, the replay of the ledger, noise, the log's keys and its outside witnesses, the
+    clock, and the service's own secret.
+    """
 
     settings: Settings
     database: Database
@@ -35,6 +45,9 @@ class Service:
     replay: Replay
     noise: NoiseSource
     log: Log
+    ticks: Ticks
+    policy: Policy | None
+    cosigner: Cosigner
     clock: Callable[[], datetime]
     secret: bytes
     _newest: list[datetime] = field(init=False, default_factory=lambda: [datetime.min.replace(tzinfo=UTC)])
@@ -42,6 +55,11 @@ class Service:
     def today(self) -> str:
         """The day, in UTC: the finest time that anybody but the curator may see."""
         return self.clock().strftime("%Y-%m-%d")
+
+    @property
+    def needs_quorum(self) -> bool:
+        """Whether a quorum of outside witnesses has to sign a charge before its rows are read."""
+        return self.policy is not None and self.policy.quorum is not None
 
     def checkpoint(self, size: int) -> Note:
         """The signed checkpoint of the first `size` entries, which are committed."""

@@ -8,7 +8,18 @@ from rugnik.connected import Connected, quoted
 from rugnik.downloads import Target, download
 from rugnik.errors import UnexpectedReply
 from rugnik.transport import decoded
-from rugnik.wire import Head, Health, Key, KeyBody, LedgerEntry, LedgerPage, NewKey, Verification, VerificationStep
+from rugnik.wire import (
+    Consistency,
+    Head,
+    Health,
+    Key,
+    KeyBody,
+    LedgerEntry,
+    LedgerPage,
+    NewKey,
+    Verification,
+    VerificationStep,
+)
 
 
 class Auditing(Connected):
@@ -32,6 +43,18 @@ class Auditing(Connected):
     def ledger_head(self) -> Head:
         """The last entry's number and hash."""
         return Head.of(self._json("GET", "/v1/ledger/head"))
+
+    def log_checkpoint(self) -> str:
+        """The newest signed checkpoint of the ledger: number of entries and root of its tree, as a signed note."""
+        return self._transport.send("GET", "/log/checkpoint", repeatable=True).text
+
+    def log_key(self) -> str:
+        """The verifier key that the service says its checkpoints are signed with."""
+        return self._transport.send("GET", "/log/key", repeatable=True).text.strip()
+
+    def ledger_consistency(self, old: int) -> Consistency:
+        """The newest signed checkpoint, with the proof that the first `old` entries are unchanged in it."""
+        return Consistency.of(self._json("GET", "/v1/ledger/consistency", params={"old": old}))
 
     def verify_ledger(self) -> Verification:
         """Let the service walk its whole chain: hashes, numbers, balances, and the witness."""

@@ -20,6 +20,7 @@ from app.cli import (
     releasing,
     serve,
     verifying,
+    witness,
 )
 from app.cli.exits import CODES, ExplainingGroup
 
@@ -62,7 +63,7 @@ def _options(
 
 
 RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
-for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor):
+for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, witness.witness):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
 main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)

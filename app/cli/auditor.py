@@ -1,4 +1,4 @@
-"""`rugnik ledger …`: list entries, verify the ledger, export it, and verify an export without a service."""
+"""`rugnik ledger …`: list, verify, export and follow the ledger, and verify an export without a service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.exits import Code, fail
-from app.cli.options import URL, AsJson, Key, Output, Url, connect
+from app.cli.options import URL, AsJson, Key, Output, Url, connect, read_policy
 from app.cli.output import note, show_json, show_list
 from core.ledger.kinds import Kind
 
@@ -101,6 +101,49 @@ def export(output: Output = None, url: Url = URL, key: Key = None) -> None:
         else:
             client.export_ledger(output)
             note(f"Written to {output}.")
+
+
+@ledger.command()
+def follow(
+    state: Annotated[Path, typer.Argument(help="File that keeps what you have seen. Made by the first visit.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Policy file with the log's key and the witnesses that you trust.", show_default=False),
+    ] = None,
+    url: Url = URL,
+    key: Key = None,
+) -> None:
+    """Fetch the new entries, and check that nothing before them changed. The exit code is 5 if something did.
+
+    Run it every day. It checks the signature, the hashes of the new entries,
+    and that the ledger of your last visit is the beginning of this one. Only
+    `rugnik ledger verify` checks budgets.
+
+    \b
+    Example:
+      rugnik ledger follow ledger.state
+      rugnik ledger follow ledger.state --policy policy.txt
+    """
+    from app.witnessing.follow_state import DamagedState
+    from app.witnessing.following import LogBroken, evidence_path
+    from app.witnessing.following import follow as visit
+
+    trusted = None if policy is None else read_policy(policy)
+    with connect(url, key) as client:
+        try:
+            followed = visit(client, state, trusted)
+        except DamagedState as error:
+            fail(str(error), Code.REFUSED)
+        except LogBroken as broken:
+            kept = f" Both signed checkpoints are in {evidence_path(state)}." if len(broken.evidence) > 1 else ""
+            fail(f"{broken}{kept}", Code.LEDGER_BROKEN)
+    if followed.is_first_seen:
+        note(f"First visit. The log's key is taken from the service itself, and kept from now on:\n{followed.key}")
+        note("Compare it with the key that its operator published, or give --policy.")
+    typer.echo(f"{followed.new} new entries hold. The log has {followed.checkpoint.size}, and only grew.")
+    if trusted is not None:
+        typer.echo(f"Witnesses that signed it: {', '.join(followed.cosigners) or 'none'}.")
+    note("Budgets were not checked: only `rugnik ledger verify` walks the whole ledger.")
 
 
 def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:

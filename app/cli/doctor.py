@@ -172,7 +172,7 @@ def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
     yield _clock(database)
 
 
-def _witness(settings: Settings, database: Database) -> Finding:
+def _witness(settings: Settings, database: Database) -> Finding:  # noqa: PLR0911 - one for each finding
     from app.errors import CannotStart, LedgerBroken
     from app.ledger.entries import head, holds
     from app.ledger.replay import Replay
@@ -182,15 +182,12 @@ def _witness(settings: Settings, database: Database) -> Finding:
     path = settings.witness_path
     try:
         seen = Witness(path).seen()
-    except (CannotStart, OSError):
-        return Finding("witness", BAD, f"{path} cannot be read", "bring back a copy of it, or mend its permissions")
-    try:
         with database.read_only() as tx:
             current, agrees = head(tx), holds(tx, Replay(database), seen)
     except LedgerBroken:
-        return Finding(
-            "witness", BAD, "cannot be compared: the ledger does not verify", "see the line about the ledger"
-        )
+        return Finding("witness", BAD, "cannot be compared: the ledger does not verify", "see the line about it")
+    except (CannotStart, OSError):
+        return Finding("witness", BAD, f"{path} cannot be read", "bring back a copy of it, or mend its permissions")
     if not agrees:
         return Finding(
             "witness",

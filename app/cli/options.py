@@ -10,6 +10,7 @@ import typer
 from app.cli.exits import Code, fail
 
 if TYPE_CHECKING:
+    from core.log.policy import Policy
     from rugnik import Client
 
 URL = "http://127.0.0.1:8000"
@@ -43,3 +44,15 @@ def connect(url: str, key: str | None) -> Client:
     if not url.lower().startswith(("http://", "https://")):
         fail("An address begins with http:// or https://. Check --url or RUGNIK_URL.", Code.NOT_REACHED)
     return Client(url, key, retries=Retries(attempts=3, first_wait=0.3))
+
+
+def read_policy(path: Path) -> Policy:
+    """The policy in a file. Ends the command where the file is no policy."""
+    from core.log.policy import InvalidPolicy, Policy
+
+    try:
+        return Policy.parse(path.read_bytes().decode("utf-8"))
+    except UnicodeDecodeError:
+        fail(f"{path} is not UTF-8.", Code.USAGE)
+    except InvalidPolicy as error:
+        fail(f"{path}: {error}", Code.USAGE)

@@ -1,4 +1,4 @@
-"""Errors as pages: outside of /v1 an error is shown as a page, from the same table as the problems."""
+"""Errors as pages: outside of the API an error is shown as a page, from the same table as the problems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse, Response
 from app.dashboard.pages import page
 from app.http.callers import visitor
 
-_MACHINES = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
+_MACHINES = ("/v1/", "/log/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
 def install(app: FastAPI) -> None:

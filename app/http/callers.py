@@ -77,10 +77,28 @@ class RequiresMetricsKey:
         caller.require_unlimited()  # the counters cover every dataset
 
 
+class RequiresTileReader:
+    """A dependency for the log's tiles: anybody where RUGNIK_PUBLIC_LOG says so, else an auditor of everything."""
+
+    permission = Permission.AUDIT
+
+    async def __call__(
+        self, request: Request, service: CurrentService, credentials: Credentials, _session: Cookie
+    ) -> Principal | None:
+        """The caller, if a key was needed."""
+        if service.settings.public_log:
+            return None
+        caller = await _caller(request, service, credentials)
+        request.state.principal = caller
+        caller.require(self.permission)
+        caller.require_unlimited()
+        return caller
+
+
 def permission_of(dependant: Dependant) -> Permission | None:
     """The permission that a route requires, read from its signature; None for a route that takes no key."""
     for dependency in dependant.dependencies:
-        if isinstance(dependency.call, Requires | RequiresMetricsKey):
+        if isinstance(dependency.call, Requires | RequiresMetricsKey | RequiresTileReader):
             return dependency.call.permission
     return None
 
@@ -126,4 +144,5 @@ LedgerReader = Annotated[Principal, Depends(Requires(Permission.READ_LEDGER))]
 Auditor = Annotated[Principal, Depends(Requires(Permission.AUDIT))]
 Grantor = Annotated[Principal, Depends(Requires(Permission.GRANT))]
 KeyManager = Annotated[Principal, Depends(Requires(Permission.MANAGE_KEYS))]
+TileReader = Annotated[Principal | None, Depends(RequiresTileReader())]
 MetricsReader = Annotated[None, Depends(RequiresMetricsKey())]

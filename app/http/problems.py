@@ -87,9 +87,20 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.AnswerStopped: (422, "answer-stopped", "This answer took too long"),
     errors.AnswerLost: (503, "answer-lost", "The answer was lost"),
     errors.TooManyRequests: (429, "too-many-requests", "Too many requests of this key at once"),
+    errors.NotCosigned: (503, "not-cosigned", "The outside witnesses have not signed the charge yet"),
+    errors.ReceiptPending: (409, "receipt-pending", "No checkpoint holds the publication yet"),
     errors.NotReady: (503, "not-ready", "The service is not ready"),
     errors.Busy: (503, "busy", "Too much at once"),
 }
+
+_TRY_LATER = (
+    errors.Busy,
+    errors.PublishDelayed,
+    errors.TooManyRequests,
+    errors.AnswerLost,
+    errors.NotCosigned,
+    errors.ReceiptPending,
+)
 
 REFUSALS: tuple[type[Exception], ...] = (*_TABLE, OperationalError, PoolTimeout)  # what `response_to` takes
 
@@ -155,7 +166,7 @@ def response_to(error: Exception) -> JSONResponse:
     response = reply(status, name, title, str(error), **_extensions(error))
     if isinstance(error, errors.NotAuthenticated):
         response.headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, errors.Busy | errors.PublishDelayed | errors.TooManyRequests | errors.AnswerLost):
+    if isinstance(error, _TRY_LATER):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
 

@@ -186,9 +186,12 @@ def open_book(service: Service) -> Iterator[OpenBook]:
                 with _witness_needed():
                     move = held.enter_context(service.witness.moving())
         service.replay.extend(book.appended)
+        service.ticks.observe(service.clock(), service.replay.tree.size)
         try:
             if move is not None:
                 move(service.checkpoint(book.head.seq))
         except (OSError, CannotStart):
             # The entry is committed and true; /readyz fails, and so does the next append, until the witness moves.
             log.warning("witness_not_written", seq=book.head.seq)
+    if book.appended:
+        service.cosigner.wake(service)

@@ -58,5 +58,6 @@ def _check(service: Service) -> None:
         raise NotReady(unwritable)
     if not witnessed:
         raise NotReady("The witness file cannot be written, or saw another ledger than this one.")
+    service.cosigner.require_in_time(service)
     if service.replay.fault is not None:
         raise LedgerBroken(service.replay.fault)

@@ -45,7 +45,7 @@ def require_uploadable(service: Service, caller: Principal, release_id: str) -> 
 
 
 def require_awaiting(service: Service, caller: Principal, release_id: str) -> Release:
-    """The release, if it waits for rows or counts."""
+    """The release, if it waits for rows or counts. With a quorum configured, it has signed the release's charge."""
     with read_book(service) as book:
         release = load(book, caller, release_id)
         account = book.account(release.dataset)
@@ -53,6 +53,7 @@ def require_awaiting(service: Service, caller: Principal, release_id: str) -> Re
         raise DatasetClosed
     if release.standing.state not in (State.ORDERED, State.COUNTING):
         raise ReleaseEnded(state=release.standing.state, digest=release.standing.digest)
+    service.cosigner.require_signed(service, release.standing.seq)
     return release
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Index,
@@ -126,6 +127,7 @@ checkpoints = Table(
     "checkpoints",
     metadata,
     Column("size", Whole, primary_key=True, autoincrement=False),
+    Column("sealed", Boolean, primary_key=True, comment="whether a quorum of witnesses had signed it"),
     Column("note", Text, nullable=False, comment="C2SP signed note"),
 )
 

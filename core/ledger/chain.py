@@ -28,6 +28,18 @@ class Verification:
         return self.first_bad is None
 
 
+def unbound(stored: Stored, head: Head) -> str | None:
+    """Why an entry is not the next one after `head` in the chain of hashes; None where it is."""
+    entry = stored.entry
+    if entry.seq != head.seq + 1:
+        return f"Entry {head.seq + 1} is missing: the next one is number {entry.seq}."
+    if entry.previous != head.hash:
+        return "The entry is not bound to the one before it."
+    if entry.hash != stored.own_hash:
+        return "The entry does not match its hash."
+    return None
+
+
 @dataclass(slots=True)
 class Walk:
     """The part of a ledger that was verified: its head and its books. It can go on whenever there are more entries."""
@@ -40,20 +52,10 @@ class Walk:
         if stored is None:
             return "The entry cannot be read."
         entry = stored.entry
-        reason = self._unbound(stored) or self.books.post(entry)
+        reason = unbound(stored, self.head) or self.books.post(entry)
         if reason is None:
             self.head = Head(seq=entry.seq, hash=entry.hash)
         return reason
-
-    def _unbound(self, stored: Stored) -> str | None:
-        entry = stored.entry
-        if entry.seq != self.head.seq + 1:
-            return f"Entry {self.head.seq + 1} is missing: the next one is number {entry.seq}."
-        if entry.previous != self.head.hash:
-            return "The entry is not bound to the one before it."
-        if entry.hash != stored.own_hash:
-            return "The entry does not match its hash."
-        return None
 
     def standing(self, reason: str | None = None) -> Verification:
         """How far the walk came, and why it did not come further."""

@@ -132,9 +132,17 @@ class Frontier:
 
     __slots__ = ("_subtrees", "size")
 
-    def __init__(self) -> None:
-        self.size = 0
-        self._subtrees: list[bytes] = []  # the largest first
+    def __init__(self, size: int = 0, subtrees: Sequence[bytes] = ()) -> None:
+        """`subtrees` are those of an earlier frontier of `size` leaves; ValueError where they cannot be."""
+        if size < 0 or len(subtrees) != size.bit_count() or not _are_hashes(subtrees):
+            raise ValueError("A frontier has one hash for each bit of its size.")
+        self.size = size
+        self._subtrees = list(subtrees)
+
+    @property
+    def subtrees(self) -> tuple[bytes, ...]:
+        """The hashes of the perfect subtrees, the largest first: with the size, all that has to be kept."""
+        return tuple(self._subtrees)
 
     def append(self, leaf: bytes) -> None:
         """Take in one leaf more."""

@@ -17,7 +17,7 @@ depends_on = None
 _WHOLE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 _UNIQUE = {
     "log": "id = NEW.id",
-    "checkpoints": "size = NEW.size",
+    "checkpoints": "size = NEW.size AND sealed = NEW.sealed",
     "cosignatures": "size = NEW.size AND signer = NEW.signer",
 }
 
@@ -36,8 +36,9 @@ def upgrade() -> None:
     op.create_table(
         "checkpoints",
         sa.Column("size", _WHOLE, nullable=False, autoincrement=False),
+        sa.Column("sealed", sa.Boolean, nullable=False, comment="whether a quorum of witnesses had signed it"),
         sa.Column("note", sa.Text, nullable=False, comment="C2SP signed note"),
-        sa.PrimaryKeyConstraint("size", name="pk_checkpoints"),
+        sa.PrimaryKeyConstraint("size", "sealed", name="pk_checkpoints"),
     )
     op.create_table(
         "cosignatures",

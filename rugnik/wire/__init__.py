@@ -42,7 +42,7 @@ from rugnik.wire.groups import Group, Grouped
 from rugnik.wire.health import Health
 from rugnik.wire.keys import Key, KeyBody, KeyList, NewKey
 from rugnik.wire.layers import LayerCells, Layers
-from rugnik.wire.ledger import Head, LedgerEntry, LedgerPage, Verification, VerificationStep
+from rugnik.wire.ledger import Consistency, Head, LedgerEntry, LedgerPage, Verification, VerificationStep
 from rugnik.wire.marginal import Bounds, Marginal, Sides
 from rugnik.wire.moments import AttributeMoments, Moments, PairMoments, Shift
 from rugnik.wire.orders import (
@@ -82,6 +82,7 @@ __all__ = [
     "Charge",
     "ClusterUncertainty",
     "Clusters",
+    "Consistency",
     "Count",
     "CountNoise",
     "CountPrediction",

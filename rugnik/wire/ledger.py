@@ -11,7 +11,7 @@ from rugnik.wire.limits import Doc, one_of
 
 Kind = Annotated[
     str,
-    one_of("grant", "charge", "draw", "step", "publish", "void", "close", "issue", "revoke"),
+    one_of("grant", "charge", "draw", "step", "publish", "void", "close", "issue", "revoke", "key"),
     Doc("What an entry records. Kinds are only ever added, and none changes its meaning."),
 ]
 
@@ -69,3 +69,11 @@ class VerificationStep(Verification):
     """The outcome so far, and of how many entries in all."""
 
     total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consistency(Reply):
+    """The newest signed checkpoint, and the proof that an older tree of the ledger is the beginning of its tree."""
+
+    checkpoint: Annotated[str, Doc("A signed note (C2SP tlog-checkpoint).")]
+    proof: Annotated[tuple[str, ...], Doc("Hashes in base64 (RFC 6962, section 2.1.2).")]

@@ -209,6 +209,7 @@ RULES: dict[str, Callable[[Arrow], bool]] = {
     "app.ingest": allowed_in_use_cases,
     "app.releases": allowed_in_use_cases,
     "app.questions": allowed_in_use_cases,
+    "app.witnessing": allowed_in_use_cases,
     "app.http": allowed_at_the_edge,
     "app.dashboard": allowed_at_the_edge,
 }

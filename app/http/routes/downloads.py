@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,14 +13,17 @@ from app.http.asking import FOR_EVER, answer, documented, published_release
 from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
 from app.http.parameters import query
+from app.http.problems import declared
 from app.http.routes.releases import ReleaseId
 from app.http.streaming import Pieces, Stream
+from app.log import receipts
 from app.questions import rows as synthetic
 from app.questions import synopsis as histogram
 from app.questions.files import Format
 from app.questions.prepared import Prepared
 from app.questions.question import Question, repeatable
 from core.errors import InvalidQuery
+from core.log.proof import MEDIA_TYPE, SUFFIX
 from rugnik import wire
 from rugnik.wire import limits
 from rugnik.wire.where import SLICE
@@ -82,6 +86,23 @@ async def rows(
     return await _file(
         request, caller, release_id, question, chosen, lambda prepared: synthetic.in_pieces(question, prepared, chosen)
     )
+
+
+@router.get(
+    "/receipt",
+    response_class=Response,
+    responses=declared(404, 409)
+    | {200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "A C2SP tlog-proof."}},
+)
+def receipt(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
+    """Take the receipt away: the proof that this release was charged and published in the signed log."""
+    made = receipts.receipt(service, caller, release_id)
+    body = str(made.receipt).encode()
+    headers = {"ETag": f'"{sha256(body).hexdigest()}"', **FOR_EVER}
+    if has_already(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    headers["Content-Disposition"] = f'attachment; filename="{release_id}{SUFFIX}"'
+    return Response(body, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _file(

@@ -22,6 +22,7 @@ from app.http.problems import declared
 from app.http.streaming import Pieces, Stream, while_connected
 from app.ledger import entries, verification
 from app.ledger.audits import verify_on_record as walk_on_record
+from app.log import receipts
 from app.operations.lanes import Lanes
 from app.questions.encoding import encode
 from app.questions.files import Format
@@ -31,6 +32,7 @@ from app.service import Service
 from core.canonical import canonical_json
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import Kind
+from core.log.checkpoint import encoded
 from rugnik import wire
 from rugnik.wire.limits import NO_CONTROL
 
@@ -68,6 +70,18 @@ def head(service: CurrentService, caller: Auditor) -> wire.Head:
     """The last entry's number and hash: keep it, and nobody can change an entry before it unseen."""
     caller.require_unlimited()
     return head_reply(entries.current_head(service))
+
+
+@router.get("/consistency", responses=declared())
+def consistency(
+    service: CurrentService,
+    caller: Auditor,
+    old: Annotated[int, Query(ge=0, le=2**62, description="How many entries you have seen.")] = 0,
+) -> wire.Consistency:
+    """Prove that the log still begins with the entries that you have seen: its newest checkpoint, and the hashes."""
+    caller.require_unlimited()
+    note, proof = receipts.consistency(service, old)
+    return wire.Consistency(checkpoint=str(note), proof=tuple(map(encoded, proof)))
 
 
 @router.get("/verify", responses=declared(429))

@@ -1,0 +1,151 @@
+"""Cosigner: asks the outside witnesses of the policy to sign checkpoints, and keeps what they sign.
+
+With a quorum configured, no row is read before a quorum has signed a tree that holds its charge. Grants, charges and
+voids go on while witnesses are silent; answers do not depend on them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import structlog
+from sqlalchemy import func, insert, select, tuple_
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from app.errors import CannotStart, LedgerRewound, NotCosigned, NotReady
+from app.log import checkpoints
+from app.service import Service
+from app.storage.tables import cosignatures
+from app.witnessing.addresses import require_reachable
+from app.witnessing.collecting import Collected, collect
+from core.log.checkpoint import Checkpoint
+from core.log.note import Note, Signature
+from core.log.policy import Policy
+
+log = structlog.get_logger(__name__)
+
+
+class Cosigner:
+    """One per process. Any thread may ask it for signatures; one at a time goes out."""
+
+    def __init__(self, policy: Policy | None) -> None:
+        self._policy = policy
+        self._asking = threading.Lock()
+        self._known: dict[str, int] = {}
+        self._thread: threading.Thread | None = None
+        self._unsigned_since: datetime | None = None
+        self.last: Collected | None = None
+
+    def wake(self, service: Service) -> None:
+        """Ask in the background, unless that is going on already. Called after a commit."""
+        if self._policy is None or not self._policy.witnesses:
+            return
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._ask_quietly, args=(service,), name="cosign", daemon=True)
+            self._thread.start()
+
+    def sign_newest(self, service: Service) -> None:
+        """Ask for signatures on the newest checkpoint that may be shown, unless a quorum signed it already.
+
+        NotReady where a witness has signed another past than the database has.
+        """
+        if self._policy is None or not self._policy.witnesses:
+            return
+        with self._asking:
+            size = checkpoints.public_size(service)
+            sealed = checkpoints.newest_sealed(service)
+            if size == 0 or (sealed is not None and Checkpoint.of(sealed).size >= size):
+                self._unsigned_since = None
+                return
+            self._ask(service, self._policy, service.checkpoint(size), size)
+
+    def _ask(self, service: Service, policy: Policy, note: Note, size: int) -> None:
+        tree = service.replay.tree
+        self.last = collected = collect(policy, note, lambda old: tree.consistency_proof(old, size), self._known)
+        self._known.update(collected.sizes)
+        _keep(service, size, collected.signatures)
+        if collected.alarm is not None:
+            log.error("witness_disagrees", reason=collected.alarm)
+            raise NotReady(collected.alarm)
+        signatures = tuple(collected.signatures.values())
+        if policy.is_met(collected.signatures):
+            checkpoints.store(service, Note(note.text, note.signatures + signatures), sealed=policy.quorum is not None)
+            self._unsigned_since = None
+        else:
+            self._unsigned_since = self._unsigned_since or service.clock()
+            log.warning(
+                "quorum_missing", size=size, silent=sorted(collected.silent), refused=sorted(collected.refusals)
+            )
+
+    def _ask_quietly(self, service: Service) -> None:
+        try:
+            self.sign_newest(service)
+        except (NotReady, SQLAlchemyError, OSError) as error:
+            log.warning("cosigning_failed", error=type(error).__name__)
+
+    def require_signed(self, service: Service, seq: int) -> None:
+        """NotCosigned where no quorum has signed a tree with this entry, though it was asked now if need be."""
+        if not service.needs_quorum or self._has_signed(service, seq):
+            return
+        self.sign_newest(service)
+        if not self._has_signed(service, seq):
+            raise NotCosigned
+
+    def _has_signed(self, service: Service, seq: int) -> bool:
+        sealed = checkpoints.newest_sealed(service)
+        return sealed is not None and Checkpoint.of(sealed).size >= seq
+
+    def check_at_start(self, service: Service) -> None:
+        """Show the witnesses the newest checkpoint; LedgerRewound where one of them saw another past."""
+        try:
+            self.sign_newest(service)
+        except NotReady as error:
+            raise LedgerRewound(
+                f"{error} Restore the newest copy of the database, or 'rugnik ledger restore' from an export."
+            ) from None
+
+    def require_in_time(self, service: Service) -> None:
+        """NotReady where the quorum has been silent for longer than RUGNIK_WITNESS_GRACE_HOURS."""
+        if self._policy is None:
+            return
+        self.sign_newest(service)
+        since, grace = self._unsigned_since, timedelta(hours=service.settings.witness_grace_hours)
+        if since is not None and service.clock() - since > grace:
+            raise NotReady("The quorum of outside witnesses has not signed the ledger for too long.")
+
+
+def read_policy(path: Path | None) -> Policy | None:
+    """The policy of RUGNIK_POLICY; CannotStart with a sentence where it cannot be used."""
+    if path is None:
+        return None
+    try:
+        policy = Policy.parse(path.read_text(encoding="utf-8"))
+        require_reachable(policy)
+    except OSError as error:
+        raise CannotStart(f"RUGNIK_POLICY: {path} cannot be read ({error.strerror}).") from None
+    except ValueError as error:
+        raise CannotStart(f"RUGNIK_POLICY: {error}") from None
+    return policy
+
+
+def signers(service: Service) -> dict[str, tuple[int, Signature]]:
+    """Of each witness the newest size that it signed, with its signature."""
+    newest = select(cosignatures.c.signer, func.max(cosignatures.c.size)).group_by(cosignatures.c.signer)
+    query = select(cosignatures).where(tuple_(cosignatures.c.signer, cosignatures.c.size).in_(newest))
+    with service.database.read_only() as tx:
+        rows = tx.execute(query).all()
+    return {row.signer: (row.size, Signature.parse(row.line)) for row in rows}
+
+
+def _keep(service: Service, size: int, collected: Mapping[str, Signature]) -> None:
+    for name, signature in collected.items():
+        try:
+            with service.database.transaction() as tx:
+                there = select(cosignatures.c.size).where(cosignatures.c.size == size, cosignatures.c.signer == name)
+                if tx.execute(there).first() is None:
+                    tx.execute(insert(cosignatures).values(size=size, signer=name, line=str(signature)))
+        except IntegrityError:
+            pass  # another process was first
