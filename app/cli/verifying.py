@@ -58,6 +58,12 @@ def verify(
         Path | None,
         typer.Option(help="The release card, to be checked too; by default the bundle's.", show_default=False),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write the canonical bytes, synopsis.bin, to this file as well.", show_default=False
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify that a file is the release that epsilon was charged for. The exit code is 5 if it is not.
@@ -93,6 +99,9 @@ def verify(
     except UnicodeDecodeError:
         _fail("The receipt is no text.", as_json=as_json)
     _show(file, verified, trusted, as_json=as_json)
+    if output is not None:
+        output.write_bytes(verified.canonical)
+        note(f"Written to {output}.")
 
 
 def _policy(path: Path | None, log_key: str | None) -> Policy:

@@ -25,11 +25,15 @@ from core.synopsis import Outline, Synopsis
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was shown: the facts of the receipt, the form of the file, and whether a card was checked with it."""
+    """What was shown: the facts of the receipt, the form of the file, and whether a card was checked with it.
+
+    `canonical` are the bytes of the synopsis, synopsis.bin, whatever the form of the file.
+    """
 
     facts: Facts
     form: Form
     card_checked: bool
+    canonical: bytes
 
 
 def verify(
@@ -39,13 +43,14 @@ def verify(
     facts, form = receipt.require(policy), Form.of(data)
     if form is Form.BUNDLE:
         raise UnfitFile("A bundle within a bundle is not a release.")
+    canonical = data
     if form is Form.CANONICAL:
         _require_canonical(data, receipt, facts)
     else:
-        _require_download(data, form, receipt, facts, progress)
+        canonical = _require_download(data, form, receipt, facts, progress)
     if card is not None:
         _require_card(card, facts)
-    return Verified(facts, form, card is not None)
+    return Verified(facts, form, card is not None, canonical)
 
 
 def _require_canonical(data: bytes, receipt: Receipt, facts: Facts) -> None:
@@ -56,7 +61,8 @@ def _require_canonical(data: bytes, receipt: Receipt, facts: Facts) -> None:
         raise UnfitFile("The header in the receipt is not that of the synopsis.")
 
 
-def _require_download(data: bytes, form: Form, receipt: Receipt, facts: Facts, progress: Progress | None) -> None:
+def _require_download(data: bytes, form: Form, receipt: Receipt, facts: Facts, progress: Progress | None) -> bytes:
+    """The canonical bytes."""
     try:
         outline = Outline.of(receipt.header)
     except InvalidSynopsis as error:
@@ -85,6 +91,7 @@ def _require_download(data: bytes, form: Form, receipt: Receipt, facts: Facts, p
         raise UnfitFile("The published bytes are no synopsis that this version of rugnik can read.")
     if difference is not None:
         raise UnfitFile(difference)
+    return canonical
 
 
 def _other_digest(digest: str, facts: Facts) -> str:
