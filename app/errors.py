@@ -8,6 +8,8 @@ AppError
 ├── NameTaken             a dataset of that name exists: names are never reused
 ├── DatasetClosed         no more grants, orders or uploads
 ├── ReleaseEnded          the release is burnt, published or void
+├── OwnRequest            a request that the caller made: another key has to approve it
+├── RequestDecided        a request that was approved or refused before
 ├── PublishDelayed        noise is drawn, and its synopsis is not stored yet
 ├── IdempotencyConflict   the same Idempotency-Key with another order
 ├── BudgetTooLarge        more than one dataset may be given
@@ -24,6 +26,7 @@ AppError
 ├── TooManyRequests       this caller has as much at work as one caller may
 ├── NotReady              the database or the witness is not as it should be
 │   ├── LedgerBroken      an entry of the ledger is not good
+│   ├── ReadOnly          the service was started to answer, and for nothing else
 │   └── NotCosigned       the outside witnesses have not signed a charge yet
 ├── ReceiptPending        no checkpoint holds a publication yet
 ├── Busy                  as much as this worker, or one key, may have at once
@@ -96,6 +99,25 @@ class ReleaseEnded(AppError):
         super().__init__(sentence)
         self.state = state
         self.digest = digest
+
+
+class OwnRequest(AppError):
+    """A request that the caller made."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This key made the request, so another key has to approve it. You may refuse it: that withdraws it."
+        )
+
+
+class RequestDecided(AppError):
+    """A request that was approved or refused before."""
+
+    def __init__(self, *, state: str, decided_by: str) -> None:
+        super().__init__(
+            f"The request was {state} before, by {decided_by}. A decision is final: ask anew for something else."
+        )
+        self.state = state
 
 
 class PublishDelayed(AppError):
@@ -230,6 +252,13 @@ class NotCosigned(NotReady):
             "Too few of the outside witnesses have signed the ledger with this charge, so no row is read yet. The "
             f"order stays as it is: upload again in {self.retry_after} s."
         )
+
+
+class ReadOnly(NotReady):
+    """The service was started to answer, and for nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__("This service is read-only: it answers questions, and changes nothing in its ledger.")
 
 
 class ReceiptPending(AppError):

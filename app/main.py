@@ -26,7 +26,7 @@ from app.http.middleware.hosts import RequireHost, parse_hosts
 from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
 from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
-from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases
+from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases, requests
 from app.http.routes import log as log_routes
 from app.http.uploads import UploadSlots
 from app.ledger.replay import Replay
@@ -54,12 +54,15 @@ SWITCH_SECONDS = 0.001
 # The API, then the pages.
 ROUTERS = tuple(
     module.router
-    for module in (datasets, releases, answers, downloads, ledger, log_routes, keys, health, views, signing)
+    for module in (datasets, releases, requests, answers, downloads, ledger, log_routes, keys, health, views, signing)
 )
 
 
-def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Service:
-    """A Service on a database that is migrated and agrees with its witness, or CannotStart."""
+def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now, *, lost_key: bool = False) -> Service:
+    """A Service on a database that is migrated and agrees with its witness, or CannotStart.
+
+    With `lost_key` it signs with a key of its own, which is nowhere on record: to put a new one there.
+    """
     prepare_folders(settings)
     secret = service_secret(settings.secret_path)
     policy = read_policy(settings.policy)
@@ -73,15 +76,16 @@ def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now) ->
                 witness=Witness(settings.witness_path),
                 replay=Replay(database),
                 noise=NoiseSource(),
-                log=open_log(settings, database),
+                log=open_log(settings, database, lost_key=lost_key),
                 ticks=Ticks(settings.checkpoint_seconds),
                 policy=policy,
                 cosigner=Cosigner(policy),
                 clock=clock,
                 secret=secret,
             )
-            check_witness(service)
-            service.cosigner.check_at_start(service)
+            check_witness(service, lost_key=lost_key)
+            if not settings.read_only:
+                service.cosigner.check_at_start(service)
     except Exception:
         database.dispose()
         raise

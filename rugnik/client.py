@@ -7,10 +7,11 @@ from typing import Self
 from rugnik.asking import Asking
 from rugnik.auditing import Administering, Auditing
 from rugnik.counting import Counting
+from rugnik.deciding import Deciding
 from rugnik.transport import Retries, Transport
 
 
-class Client(Counting, Asking, Auditing, Administering):
+class Client(Counting, Deciding, Asking, Auditing, Administering):
     """A rugnik service at `url`, spoken to with `key`; a context manager that closes its connections.
 
     timeout   seconds to wait for a connection or an answer; an upload may take longer

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from rugnik.errors import UnexpectedReply
-from rugnik.transport import Transport
+from rugnik.errors import NeedsApproval, UnexpectedReply
+from rugnik.transport import Transport, decoded
 from rugnik.wire.base import Body, dumped
+from rugnik.wire.requests import ApprovalRequest
 
+_ACCEPTED = 202  # the one reply that is a request for a second person in place of what was asked for
 _PAGE = 100  # entries of a list in one reply
 
 
@@ -20,9 +22,13 @@ class Connected:
         self._transport = transport
 
     def _json(self, method: str, path: str, *, repeatable: bool | None = None, **options: Any) -> Any:
-        """A decoded reply; a GET is repeatable by nature."""
+        """A decoded reply, None for an empty one; a GET is repeatable by nature. NeedsApproval for a 202."""
         safe = method == "GET" if repeatable is None else repeatable
-        return self._transport.json(method, path, repeatable=safe, **options)
+        response = self._transport.send(method, path, repeatable=safe, **options)
+        reply = decoded(response.content) if response.content else None
+        if response.status_code == _ACCEPTED:
+            raise NeedsApproval(ApprovalRequest.of(reply))
+        return reply
 
     def _post(
         self, path: str, body: Body, *, repeatable: bool = False, headers: Mapping[str, str] | None = None

@@ -72,18 +72,21 @@ class Curating(Connected):
         budget: Epsilon,
         description: str = "",
         unit: Mapping[str, Any] | None = None,
+        two_persons_above: Epsilon | None = None,
     ) -> Dataset:
         """Register a population: its public attributes, the most epsilon it may ever lose, and whom it protects.
 
         `{"age": (0, 100)}` declares a number with its bounds. Any other kind is declared by its fields:
         `{"hour": {"kind": "integer", "lower": 0, "upper": 23}, "sex": {"kind": "category", "values": ["f", "m"]}}`.
         Without `unit` one row is protected. `{"kind": "person", "column": "patient", "max_rows": 3}` protects persons.
+        `two_persons_above` sets the two-person rule at once: see `set_rule`.
         """
         body = DatasetBody(
             name=name,
             description=description,
             attributes=_attributes(attributes),
             budget=decimal(budget),
+            two_persons_above=None if two_persons_above is None else decimal(two_persons_above),
             **({} if unit is None else {"unit": UnitBody(**unit)}),
         )
         return Dataset.of(self._post("/v1/datasets", body))
@@ -106,7 +109,7 @@ class Curating(Connected):
             after = page.next
 
     def grant(self, name: str, epsilon: Epsilon, *, reason: str) -> Dataset:
-        """Raise a dataset's budget, on the record; takes an admin key."""
+        """Raise a dataset's budget, on the record; takes an admin key. NeedsApproval above its two-person rule."""
         body = GrantBody(epsilon=decimal(epsilon), reason=reason)
         return Dataset.of(self._post(f"/v1/datasets/{quoted(name)}/grants", body))
 
@@ -146,7 +149,11 @@ class Curating(Connected):
         idempotency_key: str | None = None,
         **terms: Unpack[Terms],
     ) -> Release:
-        """Order a release: its epsilon is charged now. Repeated safely, because it goes with an Idempotency-Key."""
+        """Order a release: its epsilon is charged now. Repeated safely, because it goes with an Idempotency-Key.
+
+        NeedsApproval above the dataset's two-person rule: nothing is charged yet. Once another key has approved
+        `error.request.id`, the order is `error.request.release`, and rows can be uploaded to it.
+        """
         body = OrderBody(epsilon=decimal(epsilon), **_terms(clusters, terms))
         headers = {"Idempotency-Key": idempotency_key or uuid4().hex}
         path = f"/v1/datasets/{quoted(dataset)}/releases"
@@ -157,7 +164,10 @@ class Curating(Connected):
         return Release.of(self._json("GET", f"/v1/releases/{quoted(release)}"))
 
     def void(self, release: str) -> Release:
-        """Void an order for which no noise was drawn: its epsilon comes back."""
+        """Void an order for which no noise was drawn: its epsilon comes back.
+
+        NeedsApproval above the dataset's two-person rule.
+        """
         return Release.of(self._json("DELETE", f"/v1/releases/{quoted(release)}"))
 
     def upload(

@@ -4,11 +4,13 @@ RugnikError
 ├── NotReached              no answer: nothing listens there, the network broke, or it took too long
 ├── UnexpectedReply         an answer that is not rugnik's: another service, or a gateway in between
 ├── UnfitSource             what was given to upload cannot be sent
+├── NeedsApproval           the request is on record and waits for a second person: request
 ├── MissingLibrary          this needs pandas or pyarrow, which are not installed
 └── Problem                 the service refused, in words: status, title, detail, fields
     ├── BadRequest          400  a header or body that cannot be taken as it is
     ├── NotAuthenticated    401  no key, or none that is known
     ├── NotAllowed          403  a known key whose role does not do this
+    ├── OwnRequest          403  a request of this key's own: another key has to approve it
     ├── ForgedRequest       403  a form of the dashboard that came from elsewhere
     ├── NotFound            404  nothing by that name that this key may see
     ├── MethodNotAllowed    405  an address that is asked in another way
@@ -17,6 +19,7 @@ RugnikError
     ├── NameTaken           409  names of datasets are never reused
     ├── DatasetClosed       409  no more grants, orders or uploads
     ├── ReleaseEnded        409  the release waits for nothing, or for something else: state, synopsis
+    ├── RequestDecided      409  a request that was approved or refused before: state
     ├── InsufficientBudget  409  requested, remaining
     ├── QuotaReached        409  as many as the service takes: limit, setting
     ├── TooLarge            413  allowed, setting
@@ -56,9 +59,12 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx
+
+if TYPE_CHECKING:
+    from rugnik.wire import ApprovalRequest
 
 PREFIX = "urn:rugnik:problem:"
 
@@ -81,6 +87,20 @@ class UnexpectedReply(RugnikError):
 
 class UnfitSource(RugnikError):
     """What was given to upload cannot be sent."""
+
+
+class NeedsApproval(RugnikError):
+    """Nothing is spent yet: what was asked for is above the dataset's two-person rule, and waits for another key.
+
+    `request` is the ApprovalRequest. Its `release` is the id that an order has once it is approved.
+    """
+
+    def __init__(self, request: ApprovalRequest) -> None:
+        super().__init__(
+            f"This takes a second person: the request is {request.id}, and nothing is spent until another key approves "
+            f"it (rugnik approve {request.id})."
+        )
+        self.request = request
 
 
 class MissingLibrary(RugnikError, ImportError):
@@ -123,6 +143,10 @@ class NotAllowed(Problem):
     """A known key whose role does not do this."""
 
 
+class OwnRequest(Problem):
+    """A request of this key's own: another key has to approve it."""
+
+
 class ForgedRequest(Problem):
     """A form of the dashboard that came from elsewhere; a client with a key does not meet it."""
 
@@ -163,6 +187,15 @@ class ReleaseEnded(Problem):
     def digest(self) -> str | None:
         """The digest of its synopsis, if it has one."""
         return (self.fields.get("synopsis") or {}).get("digest")
+
+
+class RequestDecided(Problem):
+    """A request that was approved or refused before."""
+
+    @property
+    def state(self) -> str | None:
+        """What was decided: approved or refused."""
+        return self.fields.get("state")
 
 
 class InsufficientBudget(Problem):

@@ -64,11 +64,6 @@ class Transport:
         self.url = url.rstrip("/")
         self.retries = retries
 
-    def json(self, method: str, path: str, *, repeatable: bool, **options: Any) -> Any:
-        """The decoded body of a reply; None for an empty one."""
-        content = self.send(method, path, repeatable=repeatable, **options).content
-        return decoded(content) if content else None
-
     def send(self, method: str, path: str, *, repeatable: bool, **options: Any) -> httpx.Response:
         """A reply that succeeded, or the error it stands for. `repeatable`: sending it twice changes nothing."""
         for tried in count(1):

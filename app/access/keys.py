@@ -22,14 +22,14 @@ from app.ledger.book import read_book
 from app.service import Service
 from core.ledger.accounts import SECRET_HASH, KeyRecord
 from core.ledger.kinds import Kind
+from core.ledger.two_persons import ENVIRONMENT_KEY
 
-_ENVIRONMENT = "environment"  # the key id of RUGNIK_ADMIN_KEY, which is in no ledger
 _KEY_ID = re.compile(r"k[0-9a-f]{8}", re.ASCII)
 
 ITSELF = "rugnik start"  # the actor of a key that the service issues when nobody has one yet
 BELIEVED_SECONDS = 5.0  # a key that another process revoked may still work for this long
 
-_OWN_ADMIN = Principal(id=_ENVIRONMENT, name="RUGNIK_ADMIN_KEY", role=Role.ADMIN, datasets=None)
+_OWN_ADMIN = Principal(id=ENVIRONMENT_KEY, name="RUGNIK_ADMIN_KEY", role=Role.ADMIN, datasets=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def holder_of(service: Service, key_id: str, secret_sha256: str) -> Principal | 
     Both sides are hashed once more and compared in constant time.
     """
     shown = _on_record(secret_sha256)
-    if key_id == _ENVIRONMENT:
+    if key_id == ENVIRONMENT_KEY:
         return _OWN_ADMIN if _is_own_admin(service, shown) else None
     key = service.replay.books.keys.get(key_id)
     if key is None or key.revoked is not None or key.role not in set(Role):

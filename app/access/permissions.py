@@ -21,6 +21,7 @@ class Permission(StrEnum):
     READ_LEDGER = "read_ledger"
     AUDIT = "audit"
     GRANT = "grant"
+    DECIDE = "decide"
     MANAGE_KEYS = "manage_keys"
     READ_METRICS = "read_metrics"
 
@@ -39,6 +40,8 @@ _SENTENCES: Mapping[Permission, str] = {
     Permission.READ_LEDGER: "Read the ledger entries of the datasets that the key reaches.",
     Permission.AUDIT: "Read entries about keys; take the head of the ledger, export it and verify it.",
     Permission.GRANT: "Raise the budget of a dataset.",
+    Permission.DECIDE: "Set the two-person rule of a dataset; approve what another key asked for, and refuse it. "
+    "An order and a void take `curate` as well, a grant takes `grant`.",
     Permission.MANAGE_KEYS: "Issue, list and revoke keys.",
     Permission.READ_METRICS: "Read the service's counters at /metrics.",
 }
@@ -85,6 +88,7 @@ ROLES: Mapping[Role, RoleDescription] = {
                 Permission.ASK,
                 Permission.CURATE,
                 Permission.READ_LEDGER,
+                Permission.DECIDE,
             }
         ),
     ),
@@ -109,6 +113,7 @@ ROLES: Mapping[Role, RoleDescription] = {
                 Permission.READ_LEDGER,
                 Permission.AUDIT,
                 Permission.GRANT,
+                Permission.DECIDE,
                 Permission.MANAGE_KEYS,
                 Permission.READ_METRICS,
             }

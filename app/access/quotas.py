@@ -1,4 +1,4 @@
-"""The most datasets, open orders and keys: what one caller could otherwise make without end."""
+"""The most datasets, open orders, waiting requests and keys: what one caller could otherwise make without end."""
 
 from __future__ import annotations
 
@@ -27,6 +27,18 @@ def require_room_for_order(book: OpenBook, dataset: str) -> None:
             setting="RUGNIK_MAX_OPEN_ORDERS",
             limit=settings.max_open_orders,
             advice="Upload to one of them, or void one.",
+        )
+
+
+def require_room_for_request(book: OpenBook, dataset: str) -> None:
+    """Refuse one more request of a dataset than RUGNIK_MAX_OPEN_ORDERS that waits for a second person."""
+    settings, count = book.service.settings, len(book.replay.books.accounts[dataset].waiting)
+    if count >= settings.max_open_orders:
+        raise QuotaReached(
+            f"{count:,} requests of this dataset wait for a second person",
+            setting="RUGNIK_MAX_OPEN_ORDERS",
+            limit=settings.max_open_orders,
+            advice="Approve one of them, or refuse one.",
         )
 
 

@@ -12,10 +12,13 @@ from app.cli import (
     analyst,
     auditor,
     checking,
+    copies,
     curator,
+    deciding,
     demo,
     doctor,
     drafting,
+    log,
     planning,
     releasing,
     serve,
@@ -62,16 +65,19 @@ def _options(
 ) -> None: ...
 
 
-RUNNING, CURATING, ASKING = "Run the service", "Curate", "Ask and audit"
-for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, witness.witness):
+RUNNING, CURATING, DECIDING, ASKING = "Run the service", "Curate", "Decide as a second person", "Ask and audit"
+for run in (demo.demo, serve.serve, serve.migrate, doctor.doctor, copies.backup, copies.restore, witness.witness):
     main.command(rich_help_panel=RUNNING)(run)
 main.add_typer(admin.keys, name="keys", rich_help_panel=RUNNING)
+main.add_typer(log.log, name="log", rich_help_panel=RUNNING)
 main.add_typer(curator.datasets, name="datasets", rich_help_panel=CURATING)
 main.command(rich_help_panel=CURATING)(planning.plan)
 main.command(rich_help_panel=CURATING)(drafting.init)
 main.command(rich_help_panel=CURATING)(checking.check)
 main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
+for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refuse):
+    main.command(rich_help_panel=DECIDING)(decide)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
 main.command(rich_help_panel=ASKING)(verifying.verify)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

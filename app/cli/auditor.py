@@ -146,6 +146,35 @@ def follow(
     note("Budgets were not checked: only `rugnik ledger verify` walks the whole ledger.")
 
 
+@ledger.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="An export of the ledger (NDJSON).", show_default=False)],
+) -> None:
+    """Put entries back that an old copy of the database lacks. Runs on the service's settings; stop it first.
+
+    Nothing is changed unless the export has, entry by entry, the root that the
+    witness file saw. Synopses that were published after the copy are lost, and
+    the epsilon that they cost stays spent.
+
+    \b
+    Example:
+      rugnik ledger restore ledger.ndjson
+    """
+    from app.ledger.restoring import restore_entries
+    from app.ledger.witness import Witness
+    from app.operations import server
+    from app.operations.start_checks import database_errors, serving_alone
+    from app.storage.database import Database, closing_all
+
+    settings = server.read_settings()
+    database = Database(settings.url)
+    with closing_all(database), database_errors(database), serving_alone(database), file.open("rb") as lines:
+        restored = restore_entries(database, Witness(settings.witness_path).seen(), lines)
+    typer.echo(f"{restored.added} entries were put back. The ledger has {restored.entries}, as the witness saw it.")
+    if restored.lost:
+        note(f"Their synopses are lost: {', '.join(restored.lost)}.")
+
+
 def _verify_file(path: Path, head: str | None) -> tuple[dict[str, Any], bool]:
     """The result of verifying an export, with the service's field names; and whether it has the noted head, if any."""
     from core.ledger.chain import verify as verify_chain

@@ -78,6 +78,7 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
             ("state", described.state),
             ("budget", f"{budget.spent} of {budget.granted} spent, {budget.remaining} left"),
             ("protects", described.unit.sentence),
+            *([("two persons above", described.two_persons_above)] if described.two_persons_above else []),
         ]
     )
     rows = [(each.name, each.kind, part_of(each), each.missing) for each in described.attributes]
@@ -119,6 +120,10 @@ def new(
         str | None, typer.Option(help="The most epsilon that may ever be spent on it.", show_default=False)
     ] = None,
     description: Annotated[str | None, typer.Option(help="A sentence about it.", show_default=False)] = None,
+    two_persons_above: Annotated[
+        str | None,
+        typer.Option(help="Orders, grants and voids above this epsilon take two keys.", show_default="no rule"),
+    ] = None,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
@@ -143,6 +148,7 @@ def new(
             budget=granted,
             description=description or stated.description,
             unit=stated.unit,
+            two_persons_above=two_persons_above,
         )
     if as_json:
         show_json(registered.raw)

@@ -23,6 +23,7 @@ class Code(IntEnum):
     LEDGER_BROKEN = 5
     KEY = 6
     UNFIT_FILE = 7
+    WAITING = 8
 
 
 CODES = """\b
@@ -30,7 +31,8 @@ Exit codes, for scripts:
   0  done                              4  not enough epsilon is left
   1  refused, or something to mend     5  ledger or receipt is not valid
   2  wrong usage, or a wrong setting   6  no key, or one that may not
-  3  the service is not reached        7  the file does not fit"""
+  3  the service is not reached        7  the file does not fit
+                                       8  it waits for a second person"""
 
 
 class ExplainingGroup(TyperGroup):
@@ -63,9 +65,11 @@ def _explain(error: Exception) -> tuple[str, Code] | None:
         case errors.InsufficientBudget():
             sentence = f"Not enough epsilon: {error.requested} is asked for, {error.remaining} is left."
             explanation = (sentence, Code.NO_BUDGET)
+        case errors.NeedsApproval():
+            explanation = (str(error), Code.WAITING)
         case errors.NotAuthenticated():
             explanation = ("The service does not know this key: check RUGNIK_KEY or --key.", Code.KEY)
-        case errors.NotAllowed():
+        case errors.NotAllowed() | errors.OwnRequest():
             explanation = (str(error), Code.KEY)
         case errors.UnfitColumns() | errors.UnreadableUpload() | errors.UnfitSource():
             explanation = (str(error), Code.UNFIT_FILE)

@@ -204,7 +204,16 @@ def _chosen(schema: Schema, columns: list[str] | None) -> dict[str, Declaration]
 
 
 def _order(client: Client, dataset: str, **terms: Any) -> str:
-    ordered = client.order(dataset, **terms)
+    from rugnik import errors
+
+    try:
+        ordered = client.order(dataset, **terms)
+    except errors.NeedsApproval as waiting:
+        note(
+            f"No row was sent. Once {waiting.request.id} is approved, repeat this command with "
+            f"'--order {waiting.request.release}'."
+        )
+        raise
     note(f"Ordered {ordered.id}: epsilon {ordered.charge.epsilon} is charged.")
     return ordered.id
 

@@ -11,6 +11,9 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Answer questions, and charge nothing: for an old copy of the database.")
+    ] = False,
 ) -> None:
     """Serve the API. SQLite is migrated automatically; PostgreSQL needs `rugnik migrate` first.
 
@@ -21,8 +24,12 @@ def serve(
     Example:
       rugnik serve --host 0.0.0.0 --port 8000 --workers 4
     """
+    import os
+
     from app.operations import server
 
+    if read_only:
+        os.environ["RUGNIK_READ_ONLY"] = "true"  # workers read their settings themselves
     server.serve(server.read_settings(), host=host, port=port, workers=workers, show_key=_show_key)
 
 

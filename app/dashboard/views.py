@@ -15,18 +15,21 @@ from app.access.principal import Principal
 from app.dashboard import words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
-from app.http.callers import Anyone, Curator, CurrentService, KeyManager, LedgerReader
+from app.http.callers import Anyone, Asker, Auditor, Curator, CurrentService, KeyManager, LedgerReader
 from app.http.conversions.releases import release_reply
 from app.http.routes.datasets import Name
 from app.http.routes.releases import ReleaseId
 from app.ingest.formats import FORMATS
 from app.ledger.audits import ledger_status
 from app.ledger.history import read_ledger
+from app.log.receipts import receipt
+from app.log.standing import log_standing, path_of
 from app.releases import overview as overviews
 from app.releases.datasets import Summary
 from app.releases.reading import Release
 from app.service import Service
 from core.ledger.kinds import Kind, State
+from core.log.checkpoint import Checkpoint
 from rugnik import wire
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
@@ -42,7 +45,14 @@ def overview(request: Request, service: CurrentService, caller: Anyone) -> Respo
     shown = overviews.get_overview(service, caller)
     rows = [(dataset, words.bar(dataset), shown.newest_entries.get(dataset.name)) for dataset in shown.datasets]
     return page(
-        request, "overview.html", caller, rows=rows, ledger_status=shown.status, readable=shown.readable, words=words
+        request,
+        "overview.html",
+        caller,
+        rows=rows,
+        ledger_status=shown.status,
+        readable=shown.readable,
+        waiting=shown.waiting,
+        words=words,
     )
 
 
@@ -76,6 +86,7 @@ def dataset_page(
         charges=shown.charges,
         older=shown.older,
         newer=shown.newer,
+        waiting=shown.waiting,
         history=budget_history,
         latest=budget_history.entries[: -_LATEST - 1 : -1] if budget_history else (),
         steps=words.steps(budget_history) if budget_history else None,
@@ -161,6 +172,32 @@ def ledger_page(request: Request, service: CurrentService, caller: LedgerReader)
         kinds=Kind,
         ledger_status=ledger_status(service) if caller.sees_whole_ledger else None,
         words=words,
+    )
+
+
+@router.get("/log")
+def log_page(request: Request, service: CurrentService, caller: Auditor) -> Response:
+    """The signed log: its checkpoint, its witnesses, and how to check it."""
+    caller.require_unlimited()
+    return page(request, "log.html", caller, log=log_standing(service), base=str(request.base_url).rstrip("/"))
+
+
+@router.get("/releases/{release_id}/receipt")
+def receipt_page(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
+    """The receipt of a release, and its path through the tree."""
+    made = receipt(service, caller, release_id).receipt
+    checkpoint = Checkpoint.of(made.checkpoint)
+    return page(
+        request,
+        "receipt.html",
+        caller,
+        release=release_id,
+        receipt=made,
+        joins=path_of(made),
+        size=checkpoint.size,
+        origin=checkpoint.origin,
+        root=checkpoint.root.hex(),
+        names=[signature.name for signature in made.checkpoint.signatures],
     )
 
 

@@ -96,11 +96,35 @@ def why(entry: LedgerEntry) -> str:
     detail = entry.detail
     if entry.kind.description.about_keys:
         return _about_key(detail)
+    if "terms" in detail:
+        return _asked(detail)
+    if "requested_by" in detail:
+        return f"{_reason(entry)}; asked for by {detail['requested_by']}".removeprefix("; ")
+    return _reason(entry)
+
+
+def _reason(entry: LedgerEntry) -> str:
+    detail = entry.detail
     if "order" in detail:
         return _terms(detail["order"])
+    if "above" in detail:
+        return _rule(detail["above"])
     if "digest" in detail:
         return f"digest {detail['digest']}"
     return str(detail.get("reason", entry.kind.description.remark)) + _of_persons(detail)
+
+
+def _asked(detail: Mapping[str, Any]) -> str:
+    """What a request asks for: its kind, its epsilon and its terms."""
+    terms = detail["terms"] if isinstance(detail["terms"], Mapping) else {}
+    told = _rule(terms["above"]) if "above" in terms else _terms(terms.get("order")) or str(terms.get("reason", ""))
+    amount = "" if detail.get("epsilon") == "0" else f" of {detail.get('epsilon')}"
+    release = f" for {detail['release']}" if detail.get("release") else ""
+    return f"{detail.get('kind')}{amount}{release}: {told}".removesuffix(": ")
+
+
+def _rule(above: Any) -> str:
+    return "no two-person rule" if above is None else f"two persons above {above}"
 
 
 def _about_key(detail: Mapping[str, Any]) -> str:

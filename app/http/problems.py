@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 _TYPE = "urn:rugnik:problem:"
-_EPSILONS = ("epsilon", "budget", "estimate")  # fields that are decimal strings
+_EPSILONS = ("epsilon", "budget", "estimate", "above", "two_persons_above")  # fields that are decimal strings
 IN_WORDS = {  # what a pattern asks for
     NAME: "A name has letters, digits, dot, dash and underscore: up to 64, the first a letter or digit.",
     NO_CONTROL: "A text here has no line ends and no other control characters.",
@@ -56,6 +56,7 @@ class Problem(BaseModel):
 _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.NotAuthenticated: (401, "not-authenticated", "A valid key is needed"),
     errors.NotAllowed: (403, "not-allowed", "This key may not do that"),
+    errors.OwnRequest: (403, "own-request", "Another key has to approve this"),
     errors.ForgedRequest: (403, "forged-request", "The request did not come from a page of this service"),
     errors.NotFound: (404, "not-found", "Not found"),
     errors.NotAcceptable: (406, "not-acceptable", "The answer is not offered in this form"),
@@ -63,6 +64,7 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.NameTaken: (409, "name-taken", "The name is taken"),
     errors.DatasetClosed: (409, "dataset-closed", "The dataset is closed"),
     errors.ReleaseEnded: (409, "release-ended", "The release is no longer open"),
+    errors.RequestDecided: (409, "request-decided", "The request was decided before"),
     errors.QuotaReached: (409, "quota-reached", "No room for one more"),
     core.InsufficientBudget: (409, "insufficient-budget", "Not enough epsilon is left"),
     ingest.UploadTooLarge: (413, "too-large", "The upload is too large"),
@@ -88,6 +90,7 @@ _TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.AnswerLost: (503, "answer-lost", "The answer was lost"),
     errors.TooManyRequests: (429, "too-many-requests", "Too many requests of this key at once"),
     errors.NotCosigned: (503, "not-cosigned", "The outside witnesses have not signed the charge yet"),
+    errors.ReadOnly: (503, "read-only", "The service is read-only"),
     errors.ReceiptPending: (409, "receipt-pending", "No checkpoint holds the publication yet"),
     errors.NotReady: (503, "not-ready", "The service is not ready"),
     errors.Busy: (503, "busy", "Too much at once"),
@@ -143,6 +146,8 @@ def _extensions(error: Any) -> dict[str, Any]:
             fields = {"wanted": error.wanted, "allowed": error.allowed, "setting": "RUGNIK_MAX_CELLS"}
         case errors.ReleaseEnded():
             fields = {"state": error.state, "synopsis": {"digest": error.digest} if error.digest else None}
+        case errors.RequestDecided():
+            fields = {"state": error.state}
         case errors.BudgetTooLarge():
             fields = {"limit": str(error.limit), "setting": "RUGNIK_MAX_BUDGET"}
         case errors.QuotaReached():
@@ -151,11 +156,18 @@ def _extensions(error: Any) -> dict[str, Any]:
             fields = {"seconds": error.seconds, "allowed": error.limit, "setting": "RUGNIK_MAX_ANSWER_SECONDS"}
         case errors.AnswerStopped():
             fields = {"allowed": error.limit, "setting": "RUGNIK_ANSWER_TIMEOUT_SECONDS"}
-        case ingest.UploadTooLarge():
-            fields = {"allowed": error.allowed, "setting": _SETTINGS.get(error.cap)}
-        case ingest.ColumnFault():
-            fields = {"columns": list(error.names)}
+        case ingest.IngestError():
+            fields = _upload_extensions(error)
     return fields
+
+
+def _upload_extensions(error: Any) -> dict[str, Any]:
+    match error:
+        case ingest.UploadTooLarge():
+            return {"allowed": error.allowed, "setting": _SETTINGS.get(error.cap)}
+        case ingest.ColumnFault():
+            return {"columns": list(error.names)}
+    return {}
 
 
 def response_to(error: Exception) -> JSONResponse:

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 from sqlalchemy import Connection, insert, select
 
-from app.errors import CannotStart, DatasetClosed, LedgerBroken, NotReady, ReleaseEnded
+from app.errors import CannotStart, DatasetClosed, LedgerBroken, NotReady, ReadOnly, ReleaseEnded
 from app.ledger.book import Book
 from app.ledger.entries import holds
 from app.ledger.standing import Standing
@@ -130,11 +130,7 @@ class OpenBook(Book):
         reason = None if self.appended else self.replay.books.objection(entry)
         if reason is not None:
             raise LedgerBroken(Verification(self.head.seq, self.head, first_bad=entry.seq, reason=reason))
-        row = entry.to_json()
-        row["epsilon_nano"] = entry.epsilon.nano
-        row["detail"] = canonical_json(entry.detail).decode()
-        del row["epsilon"]
-        self.tx.execute(insert(ledger).values(row))
+        self.tx.execute(insert(ledger).values(row_of(entry)))
         self.head = Head(seq=entry.seq, hash=entry.hash)
         self.appended.append(entry)
         return entry
@@ -148,6 +144,15 @@ class OpenBook(Book):
                 granted += entry.kind.description.granted_sign * entry.epsilon.nano
                 spent += entry.kind.description.spent_sign * entry.epsilon.nano
         return {"granted": str(Epsilon(granted)), "spent": str(Epsilon(spent))}
+
+
+def row_of(entry: LedgerEntry) -> dict[str, Any]:
+    """An entry as the columns of its row."""
+    row = entry.to_json()
+    row["epsilon_nano"] = entry.epsilon.nano
+    row["detail"] = canonical_json(entry.detail).decode()
+    del row["epsilon"]
+    return row
 
 
 def ended(record: ReleaseRecord) -> ReleaseEnded:
@@ -177,6 +182,8 @@ def open_book(service: Service) -> Iterator[OpenBook]:
 
     Room for the new checkpoint is reserved beside the witness before the commit. It is signed after it.
     """
+    if service.settings.read_only:
+        raise ReadOnly
     with ExitStack() as held:
         move = None
         with service.database.transaction() as tx:

@@ -72,9 +72,13 @@ class Book:
 
     def charge(self, record: ReleaseRecord) -> LedgerEntry:
         """The entry that charged a release, read again; LedgerBroken where it is not the one that was verified."""
-        row = self.seen(lambda tx: tx.execute(select(ledger).where(ledger.c.seq == record.charge_seq)).first())
+        return self.entry(record.charge_seq, record.charge_hash.hex())
+
+    def entry(self, seq: int, verified_hash: str) -> LedgerEntry:
+        """An entry, read again; LedgerBroken where it is not the one that was verified."""
+        row = self.seen(lambda tx: tx.execute(select(ledger).where(ledger.c.seq == seq)).first())
         stored = None if row is None else Stored.of(tuple(row))
-        return self.replay.require_verified(stored, seq=record.charge_seq, verified_hash=record.charge_hash.hex())
+        return self.replay.require_verified(stored, seq=seq, verified_hash=verified_hash)
 
 
 @contextmanager

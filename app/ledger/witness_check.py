@@ -18,8 +18,12 @@ log = structlog.get_logger(__name__)
 def agrees_with_witness(service: Service) -> bool:
     """Whether the ledger holds the witnessed entry. Moves the witness forward where it is behind.
 
-    Only to a head that was verified: LedgerBroken where the entries after the last one do not hold.
+    Only to a head that was verified: LedgerBroken where the entries after the last one do not hold. A service that is
+    read-only may be older than its witness.
     """
+    if service.settings.read_only:
+        service.replay.refresh()
+        return True
     try:
         with service.database.read_only() as tx:
             agrees = holds(tx, service.replay, service.witness.seen())
@@ -31,8 +35,15 @@ def agrees_with_witness(service: Service) -> bool:
     return agrees
 
 
-def check_witness(service: Service) -> None:
-    """At start-up: CannotStart where the database is older than, or another than, the one that the witness saw."""
+def check_witness(service: Service, *, lost_key: bool = False) -> None:
+    """At start-up: CannotStart where the database is older than, or another than, the one that the witness saw.
+
+    A service that is read-only only has to have a ledger that verifies.
+    """
+    if service.settings.read_only:
+        walk_chain(service.replay)
+        log.warning("read_only", seq=service.replay.head.seq)
+        return
     seen = service.witness.seen()
     with service.database.read_only() as tx:
         current = head(tx)
@@ -41,17 +52,20 @@ def check_witness(service: Service) -> None:
         if not holds(tx, service.replay, seen):
             raise LedgerRewound(
                 f"The ledger in the database is not the one this service kept before: the witness file "
-                f"{service.witness.path} saw {seen.size} entries with other hashes, and the database "
+                f"{service.witness.path} saw {seen.size} entries that it does not begin with: it "
                 f"ends at entry {current.seq}. An older copy of the database was probably restored, and epsilon spent "
                 "since then would be forgotten. Restore the newest copy of the database, or point "
-                "RUGNIK_DATABASE_URL or RUGNIK_DATA_DIR at the right one. If the newest entries are lost for good, no "
-                "dataset in this database may be used again: start anew, with an empty data folder and a new witness."
+                "RUGNIK_DATABASE_URL or RUGNIK_DATA_DIR at the right one. If an export has the missing entries, "
+                "'rugnik ledger restore' puts them back. To answer questions meanwhile, start with --read-only. If the "
+                "newest entries are lost for good, no dataset in this database may be used again: start anew, with an "
+                "empty data folder and a new witness."
             )
     if seen == NOTHING_SEEN and current != EMPTY:
         log.warning("witness_missing", path=str(service.witness.path), seq=current.seq)
     if service.witness.path.resolve().parent == service.database.folder:
         log.warning("witness_beside_database", path=str(service.witness.path))
-    require_key_on_record(service.log, service.replay.books, place_of_key(service.settings))
+    if not lost_key:
+        require_key_on_record(service.log, service.replay.books, place_of_key(service.settings))
     service.witness.advance(service.replay.head.seq, service.checkpoint)
 
 

@@ -41,7 +41,7 @@ class Cosigner:
 
     def wake(self, service: Service) -> None:
         """Ask in the background, unless that is going on already. Called after a commit."""
-        if self._policy is None or not self._policy.witnesses:
+        if not self._is_asking(service):
             return
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._ask_quietly, args=(service,), name="cosign", daemon=True)
@@ -52,7 +52,7 @@ class Cosigner:
 
         NotReady where a witness has signed another past than the database has.
         """
-        if self._policy is None or not self._policy.witnesses:
+        if self._policy is None or not self._is_asking(service):
             return
         with self._asking:
             size = checkpoints.public_size(service)
@@ -61,6 +61,10 @@ class Cosigner:
                 self._unsigned_since = None
                 return
             self._ask(service, self._policy, service.checkpoint(size), size)
+
+    def _is_asking(self, service: Service) -> bool:
+        """Whether there is anybody to ask. A service that is read-only may be older than what witnesses saw."""
+        return self._policy is not None and bool(self._policy.witnesses) and not service.settings.read_only
 
     def _ask(self, service: Service, policy: Policy, note: Note, size: int) -> None:
         tree = service.replay.tree

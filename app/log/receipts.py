@@ -11,7 +11,7 @@ from app.errors import NotFound
 from app.ledger.book import read_book
 from app.ledger.entries import entry_or_none
 from app.log import checkpoints
-from app.releases.reading import load, load_synopsis, no_release
+from app.releases.reading import load, load_synopsis
 from app.service import Service
 from app.storage.tables import ledger
 from core.errors import InvalidQuery
@@ -37,7 +37,7 @@ def receipt(service: Service, caller: Principal, release_id: str) -> Receipted:
         release = load(book, caller, release_id)
         record = book.release(release_id)
         if record is None or release.standing.digest is None:
-            raise no_release()
+            raise NotFound("This release is not published, so there is no receipt of it.")
         synopsis = load_synopsis(book, release)
         charge = book.charge(record)
         query = select(ledger).where(ledger.c.release == release_id, ledger.c.kind == Kind.PUBLISH)

@@ -20,6 +20,11 @@ from core.log.ed25519 import SecretKey
 from core.log.nodes import TreeNodes
 from core.log.note import Note, SignatureType, SigningKey, VerifierKey
 
+LOST_KEY = (
+    "Bring it back ({where}): services that share a database share the key. If it is lost for good, "
+    "'rugnik log rotate --lost' puts a new one on record."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Log:
@@ -42,11 +47,14 @@ class Log:
         return Checkpoint(self.origin, size, tree.root(size)).signed(*self.keys)
 
 
-def open_log(settings: Settings, database: Database) -> Log:
-    """The log of this database: its origin is fixed at the first start. CannotStart for another key or origin."""
-    secrets_kept = _secret_keys(settings)
+def open_log(settings: Settings, database: Database, *, lost_key: bool = False) -> Log:
+    """The log of this database: its origin is fixed at the first start. CannotStart for another key or origin.
+
+    With `lost_key` a key that nobody has seen stands in for the lost one.
+    """
     with database.read_only() as tx:
         row = tx.execute(select(log_table)).first()
+    secrets_kept = [SecretKey.generate()] if lost_key else secret_keys(settings, may_make=row is None)
     if row is None:
         origin = settings.origin or f"rugnik.invalid/{secrets.token_hex(8)}"
         first = SigningKey(origin, SignatureType.LOG, secrets_kept[0]).verifier
@@ -71,8 +79,7 @@ def require_key_on_record(log: Log, books: Books, where: str) -> None:
     recorded = books.log_key or str(log.first)
     if str(log.verifier) != recorded:
         raise CannotStart(
-            f"The log's key {where} is not the one that this log signs with. Bring back the file, or the secret "
-            "rugnik_log_key. If the key is lost for good, 'rugnik log rotate --lost' puts a new one on record."
+            f"The log's key {where} is not the one that this log signs with. {LOST_KEY.format(where=where)}"
         )
 
 
@@ -81,12 +88,14 @@ def place_of_key(settings: Settings) -> str:
     return f"in {settings.log_key_path}" if settings.log_key is None else "in RUGNIK_LOG_KEY or its secret"
 
 
-def _secret_keys(settings: Settings) -> list[SecretKey]:
-    """The key that signs, made now where there is none; then the one before it, while a rotation overlaps."""
+def secret_keys(settings: Settings, *, may_make: bool) -> list[SecretKey]:
+    """The key that signs, made now where there is none and this is a new log; then the one before it, if it is kept."""
     if settings.log_key is not None:
         return [_parsed(settings.log_key.get_secret_value().encode(), "RUGNIK_LOG_KEY")]
     path = settings.log_key_path
     if not path.exists():
+        if not may_make:
+            raise CannotStart(f"The log's key is missing. {LOST_KEY.format(where=path)}")
         make_secret_file(path, SecretKey.generate().to_pem())
     previous = previous_key_path(path)
     paths = [path, previous] if previous.exists() else [path]

@@ -41,7 +41,7 @@ def serve(settings: Settings, *, host: str, port: int, workers: int, show_key: C
     require_files(settings.max_connections)
     service = make_service(settings)
     with serving_alone(service.database):
-        key = first_admin_key(service)
+        key = None if settings.read_only else first_admin_key(service)
         service.database.dispose()
         if key is not None:
             show_key(key)

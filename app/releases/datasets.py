@@ -15,6 +15,8 @@ from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound, NotReady
 from app.ledger.appending import OpenBook, open_book
 from app.ledger.book import Book, read_book
 from app.ledger.standing import Standing, Stretch
+from app.releases import requests
+from app.releases.requests import Request
 from app.service import Service
 from app.storage.tables import datasets
 from core.budget import Budget, Epsilon
@@ -45,6 +47,7 @@ class Dataset:
 
     `releases` has at most LISTED of them, oldest order first; `earlier` is the number of those before them.
     `last_published` is the release that was published last, with its standing, where `releases` has no published one.
+    `two_persons_above` is the epsilon above which it takes two persons; None where it has no such rule.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Dataset:
     releases: Mapping[str, Standing]
     earlier: int
     last_published: tuple[str, Standing] | None
+    two_persons_above: Epsilon | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Summary:
     closed: bool
     budget: Budget
     drawn: Epsilon
+    two_persons_above: Epsilon | None
 
     @property
     def ordered(self) -> Epsilon:
@@ -85,8 +90,12 @@ def register(
     domain: Domain,
     budget: Epsilon,
     unit: Unit = RECORD,
+    two_persons_above: Epsilon | None = None,
 ) -> Dataset:
-    """Register a population with its first grant. Its name is taken for ever, and its unit is fixed."""
+    """Register a population with its first grant. Its name is taken for ever, and its unit is fixed.
+
+    `two_persons_above` sets its two-person rule at once, so that nothing is ordered before the rule holds.
+    """
     schema = Schema(domain, unit)
     if not caller.may_see(name):
         raise NotAllowed("This key is limited to other datasets.")
@@ -100,23 +109,30 @@ def register(
             "unit": schema.unit.to_json(),
             "description": description,
         }
-        _grant(service, book, caller, dataset=name, epsilon=budget, detail=detail)
+        require_grantable(service, book, name, budget)
+        book.append(Kind.GRANT, dataset=name, actor=caller.actor, epsilon=budget, detail=detail)
+        if two_persons_above is not None:
+            book.append(Kind.RULE, dataset=name, actor=caller.actor, detail={"above": str(two_persons_above)})
     return get(service, caller, name)
 
 
-def grant(service: Service, caller: Principal, name: str, *, epsilon: Epsilon, reason: str) -> Dataset:
-    """Raise a budget, on the record."""
+def grant(service: Service, caller: Principal, name: str, *, epsilon: Epsilon, reason: str) -> Dataset | Request:
+    """Raise a budget, on the record; a request, where that takes a second person."""
+    detail = {"reason": reason}
     with open_book(service) as book:
-        _account(book, caller, name)
+        find_account(book, caller, name)
         book.require_open(name)
-        _grant(service, book, caller, dataset=name, epsilon=epsilon, detail={"reason": reason})
+        require_grantable(service, book, name, epsilon)
+        if requests.needs_second_person(book, name, epsilon):
+            return requests.ask(book, caller, Kind.GRANT, dataset=name, epsilon=epsilon, terms=detail)
+        book.append(Kind.GRANT, dataset=name, actor=caller.actor, epsilon=epsilon, detail=detail)
     return get(service, caller, name)
 
 
 def close(service: Service, caller: Principal, name: str) -> Dataset:
     """Close a dataset for good: no more grants, orders or uploads."""
     with open_book(service) as book:
-        _account(book, caller, name)
+        find_account(book, caller, name)
         book.require_open(name)
         book.append(Kind.CLOSE, dataset=name, actor=caller.actor, detail={})
     return get(service, caller, name)
@@ -136,7 +152,7 @@ def get_schema(service: Service, caller: Principal, name: str) -> Schema:
 
 def load_schema(book: Book, caller: Principal, name: str) -> Schema:
     """The same inside a transaction."""
-    return schema_of(_account(book, caller, name))
+    return schema_of(find_account(book, caller, name))
 
 
 def list_all(service: Service, caller: Principal, *, after: str = "", limit: int | None = None) -> list[Dataset]:
@@ -153,7 +169,7 @@ def list_releases(service: Service, caller: Principal, name: str, *, after: int,
     Neither order ever changes, so pages that follow each other have each release once.
     """
     with read_book(service) as book:
-        _account(book, caller, name)
+        find_account(book, caller, name)
         return book.releases(name, kind_shown(caller), slice(after, after + limit))
 
 
@@ -164,7 +180,7 @@ def summaries(book: Book, caller: Principal) -> list[Summary]:
 
 def summary(book: Book, caller: Principal, name: str) -> Summary:
     """One dataset without its releases."""
-    account = _account(book, caller, name)
+    account = find_account(book, caller, name)
     with book.replay.reading():
         budget, drawn = account.budget, Epsilon(account.spent_on_drawn)
     schema = schema_of(account)
@@ -176,12 +192,13 @@ def summary(book: Book, caller: Principal, name: str) -> Summary:
         closed=account.closed,
         budget=budget,
         drawn=drawn,
+        two_persons_above=_rule_of(account),
     )
 
 
 def load(book: Book, caller: Principal, name: str) -> Dataset:
     """One dataset inside a transaction; NotFound where it is missing or out of this caller's reach."""
-    account = _account(book, caller, name)
+    account = find_account(book, caller, name)
     newest = book.releases(name, kind_shown(caller), slice(-LISTED, None))
     published = book.releases(name, Kind.PUBLISH, slice(-1, None)).standings
     is_listed = any(standing.state is State.PUBLISHED for standing in newest.standings.values())
@@ -196,6 +213,7 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
         releases=dict(sorted(newest.standings.items(), key=lambda release: release[1].seq)),
         earlier=newest.before,
         last_published=None if is_listed else next(iter(published.items()), None),
+        two_persons_above=_rule_of(account),
     )
 
 
@@ -213,11 +231,16 @@ def kind_shown(caller: Principal) -> Kind:
     return Kind.CHARGE if caller.can(Permission.SEE_ORDERS) else Kind.PUBLISH
 
 
-def _account(book: Book, caller: Principal, name: str) -> Account:
+def find_account(book: Book, caller: Principal, name: str) -> Account:
+    """A dataset's account; NotFound where it is missing or out of this caller's reach."""
     account = book.account(name)
     if account is None or not caller.may_see(name):
         raise NotFound("There is no dataset of this name.")
     return account
+
+
+def _rule_of(account: Account) -> Epsilon | None:
+    return None if account.above is None else Epsilon(account.above)
 
 
 def _description(book: Book, account: Account) -> str:
@@ -228,18 +251,10 @@ def _description(book: Book, account: Account) -> str:
     return book.tx.execute(query).scalar_one_or_none() or ""
 
 
-def _grant(
-    service: Service,
-    book: OpenBook,
-    caller: Principal,
-    *,
-    dataset: str,
-    epsilon: Epsilon,
-    detail: Mapping[str, object],
-) -> None:
+def require_grantable(service: Service, book: OpenBook, dataset: str, epsilon: Epsilon) -> None:
+    """Refuse a grant of nothing, and one beyond RUGNIK_MAX_BUDGET."""
     if not epsilon:
         raise InvalidEpsilon("A grant is above 0.")
     cap = service.settings.budget_cap
     if book.budget(dataset).granted + epsilon > cap:
         raise BudgetTooLarge(limit=cap)
-    book.append(Kind.GRANT, dataset=dataset, actor=caller.actor, epsilon=epsilon, detail=detail)

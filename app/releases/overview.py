@@ -13,9 +13,10 @@ from app.ledger.audits import LedgerStatus, ledger_status
 from app.ledger.book import read_book
 from app.ledger.history import BudgetHistory
 from app.ledger.standing import Standing
-from app.releases import datasets
+from app.releases import datasets, requests
 from app.releases.datasets import Summary
 from app.releases.reading import Release, load
+from app.releases.requests import Waiting
 from app.service import Service
 from core.domain.domain import Domain
 from core.ledger.entry import LedgerEntry
@@ -27,20 +28,22 @@ class Overview:
     """Every dataset that a caller may see, with its newest entry for those who read the ledger.
 
     `readable` is False where the ledger is broken, and then there are no datasets. `status` is None for a caller who
-    does not see the whole ledger.
+    does not see the whole ledger. `waiting` are the requests that wait for a second person, for who reads the ledger.
     """
 
     datasets: tuple[Summary, ...]
     newest_entries: Mapping[str, LedgerEntry]
     readable: bool
     status: LedgerStatus | None
+    waiting: Waiting
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetOverview:
     """One dataset with some of its releases, newest first, their charges, and its history for who reads the ledger.
 
-    `older` and `newer` are the numbers of releases before and after those.
+    `older` and `newer` are the numbers of releases before and after those. `waiting` are the requests that wait for a
+    second person, for who reads the ledger.
     """
 
     summary: Summary
@@ -49,22 +52,25 @@ class DatasetOverview:
     older: int
     newer: int
     history: BudgetHistory | None
+    waiting: Waiting
 
 
 def get_overview(service: Service, caller: Principal) -> Overview:
     """All datasets of a caller, and how the ledger stands."""
     summaries: list[Summary] = []
     newest: Mapping[str, LedgerEntry] = {}
+    waiting = Waiting()
     readable = True
     try:
         with read_book(service) as book:
             summaries = datasets.summaries(book, caller)
             if caller.can(Permission.READ_LEDGER):
                 newest = history.last_entries(book, [summary.name for summary in summaries])
+                waiting = requests.waiting(book, caller)
     except LedgerBroken:
         readable = False
     status = ledger_status(service) if caller.sees_whole_ledger else None
-    return Overview(tuple(summaries), newest, readable, status)
+    return Overview(tuple(summaries), newest, readable, status, waiting)
 
 
 def get_dataset_overview(
@@ -78,6 +84,7 @@ def get_dataset_overview(
         summary = datasets.summary(book, caller, name)
         start = -max_releases if before is None else max(0, before - max_releases)
         listed = book.releases(name, datasets.kind_shown(caller), slice(start, before))
+        reads_ledger = caller.can(Permission.READ_LEDGER)
         shown = dict(reversed(list(listed.standings.items())))
         return DatasetOverview(
             summary=summary,
@@ -85,7 +92,8 @@ def get_dataset_overview(
             charges={release: book.charge(book.replay.books.releases[release]) for release in shown},
             older=listed.before,
             newer=listed.after,
-            history=history.history(book, name, limit=max_entries) if caller.can(Permission.READ_LEDGER) else None,
+            history=history.history(book, name, limit=max_entries) if reads_ledger else None,
+            waiting=requests.waiting(book, caller, name) if reads_ledger else Waiting(),
         )
 
 

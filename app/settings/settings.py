@@ -103,6 +103,11 @@ class Settings(BaseSettings):
     public_log: bool = Field(
         default=False, description="Whether anybody may read the log's tiles, which hold hashes alone; else auditors."
     )
+    read_only: bool = Field(
+        default=False,
+        description="Published synopses go on answering, and nothing is charged, drawn or published: for an old copy "
+        "of the database, which a service refuses otherwise.",
+    )
     admin_key: LongSecret | None = Field(
         default=None, description="An admin key of your own; without it, the first start prints one, once."
     )
@@ -114,7 +119,10 @@ class Settings(BaseSettings):
     )
     max_datasets: int = Field(default=1000, ge=1, description="The most datasets that are registered.")
     max_open_orders: int = Field(
-        default=100, ge=1, description="The most orders of one dataset that wait for their rows."
+        default=100,
+        ge=1,
+        description="The most orders of one dataset that wait for their rows, and the most requests that wait for a "
+        "second person.",
     )
     max_keys: int = Field(default=1000, ge=1, description="The most keys that are not revoked.")
     max_cells: int = Field(

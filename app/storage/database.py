@@ -86,6 +86,14 @@ class Database:
             yield connection
             transaction.rollback()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """The same for many statements: on PostgreSQL, too, all of them see one moment."""
+        level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self.engine.connect().execution_options(**level) as connection, connection.begin() as transaction:
+            yield connection
+            transaction.rollback()
+
     def migrate(self) -> None:
         """Migrate the schema to this version of rugnik; CannotStart if the database belongs to another version."""
         with self.engine.connect().execution_options(rugnik_writes=True) as connection:
@@ -107,6 +115,16 @@ class Database:
     def dispose(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+
+@contextmanager
+def closing_all(*databases: Database) -> Iterator[None]:
+    """Close the connections of these databases at the end, also after an error: for commands."""
+    try:
+        yield
+    finally:
+        for database in databases:
+            database.dispose()
 
 
 def alembic_config() -> Config:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from core.budget import Budget, Epsilon
@@ -32,6 +33,9 @@ class Account:
     `releases` has them in the order of their charges and `published` in the order of their publication. Both lists
     only ever grow at the end, so a place in them never means another release. `open_orders` counts those that wait for
     their rows.
+
+    `above` is the two-person rule in billionths, None where there is none. `requests` has all requests in their order,
+    and `waiting` those that nobody decided, by their hash.
     """
 
     name: str
@@ -44,6 +48,9 @@ class Account:
     trail: Trail = field(default_factory=Trail)
     releases: list[str] = field(default_factory=list)
     published: list[str] = field(default_factory=list)
+    above: int | None = None
+    requests: list[RequestRecord] = field(default_factory=list)
+    waiting: dict[str, RequestRecord] = field(default_factory=dict)
 
     @property
     def budget(self) -> Budget:
@@ -68,6 +75,38 @@ class ReleaseRecord:
     step: int = 0
     size: int | None = None
     layers: tuple[bytes, ...] = ()
+
+
+class RequestState(StrEnum):
+    """Where a request stands."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REFUSED = "refused"
+
+
+@dataclass(slots=True)
+class RequestRecord:
+    """A request: its account, its number and hash, who asked for what, and the entry that decided it.
+
+    `content` is the SHA-256 of what was asked for (`core.ledger.two_persons`); the ledger has the terms themselves.
+    """
+
+    account: Account
+    seq: int
+    hash: str
+    kind: Kind
+    release: str | None
+    content: bytes
+    actor: str
+    state: RequestState = RequestState.WAITING
+    decided_seq: int | None = None
+    decided_hash: str | None = None
+
+    @property
+    def id(self) -> str:
+        """How people name it: q and the number of its entry."""
+        return f"q{self.seq}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 Everything that a service decides by is in the books, so no table beside the ledger decides anything. A release takes
 about 450 bytes; long terms, such as its order, stay in the ledger and are read again by their hash.
 
-`_POSTINGS` lists, for each kind of entry, the rule it must keep and its effect on the books.
+`_POSTINGS` lists, for each kind of entry, the rule it must keep and its effect on the books. What needs two persons has
+rules of its own: `core.ledger.two_persons`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from core.budget import Epsilon
-from core.ledger.accounts import SECRET_HASH, Account, KeyRecord, ReleaseRecord, Trail
+from core.ledger import two_persons
+from core.ledger.accounts import SECRET_HASH, Account, KeyRecord, ReleaseRecord, RequestRecord, Trail
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import KEY_KINDS, LAST_STEP, STEPS, Kind, step_of
 from core.log.note import InvalidNote, SignatureType, VerifierKey
@@ -29,6 +31,8 @@ class Books:
     accounts: dict[str, Account] = field(default_factory=dict)
     releases: dict[str, ReleaseRecord] = field(default_factory=dict)
     keys: dict[str, KeyRecord] = field(default_factory=dict)
+    requests: dict[str, RequestRecord] = field(default_factory=dict)
+    requested_releases: dict[str, RequestRecord] = field(default_factory=dict)
     key_trail: Trail = field(default_factory=Trail)
     draws_recorded: bool = False
     log_key: str | None = None  # the newest verifier key of the log, where it is not the first
@@ -38,6 +42,7 @@ class Books:
         reason = self.objection(entry)
         if reason is None:
             _POSTINGS[entry.kind].effect(self, entry)
+            two_persons.decide(self, entry)
             trail = self.key_trail if entry.dataset is None else self.accounts[entry.dataset].trail
             trail.add(entry.seq, entry.actor)
         return reason
@@ -45,7 +50,7 @@ class Books:
     def objection(self, entry: LedgerEntry) -> str | None:
         """The rule that an entry would break here and now, as a sentence; None if it breaks none."""
         reason = self._about_key(entry) if entry.kind in KEY_KINDS else self._about_dataset(entry)
-        return reason or _POSTINGS[entry.kind].rule(self, entry)
+        return reason or _POSTINGS[entry.kind].rule(self, entry) or two_persons.objection(self, entry)
 
     def open_order(self, entry: LedgerEntry) -> ReleaseRecord | None:
         """The entry's release, if it belongs to the entry's dataset, is ordered, and nothing is drawn for it."""
@@ -66,7 +71,7 @@ class Books:
             return None if entry.kind is Kind.GRANT else "The dataset has no grant before this entry."
         # An order may still be voided once its dataset is closed, and what was drawn before may be published.
         drawn_before = entry.kind in (Kind.PUBLISH, Kind.STEP) and self._last_kind(entry) is Kind.DRAW
-        if account.closed and entry.kind is not Kind.VOID and not drawn_before:
+        if account.closed and not two_persons.fits_a_closed_dataset(entry) and not drawn_before:
             return "The dataset was closed before."
         return None
 
@@ -88,6 +93,10 @@ class Posting:
 
 
 def _no_rule(_books: Books, _entry: LedgerEntry) -> None:
+    return None
+
+
+def _no_effect(_books: Books, _entry: LedgerEntry) -> None:
     return None
 
 
@@ -257,6 +266,9 @@ _POSTINGS: Mapping[Kind, Posting] = {
     Kind.ISSUE: Posting(_issue_rule, _issue),
     Kind.REVOKE: Posting(_revoke_rule, _revoke),
     Kind.KEY: Posting(_log_key_rule, _log_key),
+    Kind.RULE: Posting(two_persons.rule_rule, two_persons.rule_effect),
+    Kind.REQUEST: Posting(two_persons.request_rule, two_persons.request_effect),
+    Kind.REFUSE: Posting(two_persons.refuse_rule, _no_effect),
 }
 
 

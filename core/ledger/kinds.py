@@ -35,6 +35,9 @@ class Kind(StrEnum):
     ISSUE = "issue"
     REVOKE = "revoke"
     KEY = "key"
+    RULE = "rule"
+    REQUEST = "request"
+    REFUSE = "refuse"
 
     @property
     def description(self) -> KindDescription:
@@ -113,6 +116,18 @@ _DESCRIPTIONS: Mapping[Kind, KindDescription] = {
         phrase="log signed by a new key",
         meaning="The ledger's log has another key from here on: its verifier key.",
         about_keys=True,
+    ),
+    Kind.RULE: KindDescription(
+        phrase="two-person rule set",
+        meaning="From here on an order, a grant or a void of this dataset above so much epsilon needs two keys.",
+    ),
+    Kind.REQUEST: KindDescription(
+        phrase="asked for a second person",
+        meaning="An order, a grant, a void or a rule that waits until another key approves it. It spends nothing.",
+    ),
+    Kind.REFUSE: KindDescription(
+        phrase="request refused",
+        meaning="A request was refused, or withdrawn by the key that made it. It can no longer be approved.",
     ),
 }
 

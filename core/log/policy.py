@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from core.log.checkpoint import Checkpoint
@@ -10,6 +11,9 @@ from core.log.note import InvalidNote, Note, Signature, SignatureType, VerifierK
 
 _NONE = "none"
 _MOST_LINES = 1000
+_BLANKS = re.compile(r"[ \t]+")  # nothing else separates words: other spaces are parts of names
+_FOREIGN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class InvalidPolicy(ValueError):
@@ -43,7 +47,10 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Keys of logs, witnesses by name, groups by name, and the name of the quorum; None: no witness has to sign."""
+    """Keys of logs, witnesses by name, groups by name, and the name of the quorum; None: no witness has to sign.
+
+    A group comes after its members, and nothing is a member twice: so the groups are trees.
+    """
 
     logs: tuple[VerifierKey, ...]
     witnesses: Mapping[str, Witness]
@@ -51,24 +58,49 @@ class Policy:
     quorum: str | None
 
     @classmethod
-    def parse(cls, text: str) -> Policy:
-        """From the lines of a policy file."""
-        return _Reader().read(text)
+    def parse(cls, policy: str | bytes) -> Policy:
+        """From the lines of a policy file; InvalidPolicy where it has another form, or a quorum not to be trusted.
+
+        A file's bytes need not be UTF-8. Those that are not are kept as lone surrogates (PEP 383), so two names are
+        equal if and only if their bytes are. Such a name or URL cannot be encoded as UTF-8 again.
+        """
+        return _Reader().read(policy if isinstance(policy, str) else policy.decode("utf-8", "surrogateescape"))
 
     @property
     def tolerated(self) -> int:
-        """How many corrupt witnesses can at most be survived: no two quorums without an honest witness in common.
+        """How many corrupt witnesses are survived, whichever they are; -1 for none required, or two disjoint quorums.
 
-        For k of n witnesses that is 2k - n - 1. For groups within groups it is counted from all sets of witnesses.
+        A fork is two trees, each signed by a quorum. An honest witness signs one of them only. So a fork needs two
+        quorums A and B such that all witnesses in both are corrupt. Let c(x) be the least size of the intersection of
+        two quorums of x. The fork needs c(quorum) corrupt witnesses, and c(quorum) - 1 are survived.
+
+        - For a witness, c = 1: its only quorum is itself.
+        - For a group of k out of n members, c is the sum of the 2k - n smallest c of its members; 0 if 2k <= n.
+
+        Proof for a group. At least: A holds quorums of k members or more, and so does B, so at least 2k - n members
+        have a quorum in both. Each such member x has at least c(x) witnesses in both, and members share no witness. At
+        most: let A and B have k members each and only the 2k - n cheapest ones (or none) in common, take a cheapest
+        pair of quorums within those, and any one quorum within each other member.
+
+        For k of n witnesses this is 2k - n - 1.
         """
         if self.quorum is None:
             return -1
-        quorums = self._quorums()
-        return min(len(one & other) for one in quorums for other in quorums) - 1
+        least = dict.fromkeys(self.witnesses, 1)
+        for name, group in self.groups.items():
+            in_both = max(0, 2 * group.least - len(group.members))
+            least[name] = sum(sorted(least[member] for member in group.members)[:in_both])
+        return least[self.quorum] - 1
 
     def is_met(self, signers: Iterable[str]) -> bool:
         """Whether the witnesses of these names make up the quorum."""
-        return self.quorum is None or self._has_signed(self.quorum, frozenset(signers))
+        if self.quorum is None:
+            return True
+        signed = set(signers) & self.witnesses.keys()
+        for name, group in self.groups.items():
+            if sum(member in signed for member in group.members) >= group.least:
+                signed.add(name)
+        return self.quorum in signed
 
     def require(self, note: Note) -> Signed:
         """The checkpoint of a note that this policy trusts; InvalidNote with a sentence where it does not."""
@@ -78,50 +110,14 @@ class Policy:
             raise InvalidNote(f"The policy has no key of the log {checkpoint.origin}.")
         if not note.signed_by(logs):
             raise InvalidNote(f"The checkpoint is not signed by the key of {checkpoint.origin} that the policy has.")
-        witnesses = [witness.key for witness in self.witnesses.values()]
-        _require_no_bad_signature(note, [*logs, *witnesses])
-        valid = note.signed_by(witnesses)
+        note.refuse_forgeries([*logs, *(witness.key for witness in self.witnesses.values())])
+        valid = note.signed_by(witness.key for witness in self.witnesses.values())
         names = {witness.key: name for name, witness in self.witnesses.items()}
         cosignatures = {names[key]: signature for key, signature in valid.items()}
         if not self.is_met(cosignatures):
-            signers = ", ".join(cosignatures) or "nobody"
+            signers = ", ".join(map(_shown, cosignatures)) or "nobody"
             raise InvalidNote(f"The checkpoint has too few signatures of witnesses: {signers} signed it.")
         return Signed(checkpoint, cosignatures)
-
-    def _has_signed(self, name: str, signers: frozenset[str]) -> bool:
-        group = self.groups.get(name)
-        if group is None:
-            return name in signers
-        return sum(self._has_signed(member, signers) for member in group.members) >= group.least
-
-    def _quorums(self) -> list[frozenset[str]]:
-        """The smallest sets of witnesses that make up the quorum."""
-        names = sorted(self._members(self.quorum or ""))
-        if len(names) > _MOST_IN_QUORUM:
-            raise InvalidPolicy(f"A quorum of more than {_MOST_IN_QUORUM} witnesses is not supported.")
-        sets = [
-            frozenset(name for place, name in enumerate(names) if chosen >> place & 1)
-            for chosen in range(1 << len(names))
-        ]
-        enough = [signers for signers in sets if self._has_signed(self.quorum or "", signers)]
-        return [signers for signers in enough if not any(other < signers for other in enough)]
-
-    def _members(self, name: str) -> set[str]:
-        group = self.groups.get(name)
-        if group is None:
-            return {name}
-        return set[str]().union(*(self._members(member) for member in group.members))
-
-
-def _require_no_bad_signature(note: Note, keys: Sequence[VerifierKey]) -> None:
-    """A signature line that names a trusted key and is not of it: the whole note is refused (C2SP signed-note)."""
-    for key in keys:
-        for signature in note.signatures:
-            if (signature.name, signature.key_id) == (key.name, key.id) and not signature.is_valid(key, note.text):
-                raise InvalidNote(f"A signature of {key.name} on the checkpoint is not valid.")
-
-
-_MOST_IN_QUORUM = 10  # witnesses: all their sets are looked at, once
 
 
 class _Reader:
@@ -137,15 +133,13 @@ class _Reader:
         if len(lines) > _MOST_LINES:
             raise InvalidPolicy(f"A policy has at most {_MOST_LINES} lines.")
         for number, line in enumerate(lines, start=1):
-            words = line.replace("\t", " ").strip(" ").split()
-            if any(ord(letter) < 0x20 and letter != "\t" for letter in line):
+            if _FOREIGN.search(line):
                 raise InvalidPolicy(f"Line {number} of the policy has a control character.")
-            if words and not words[0].startswith("#"):
+            content = line.strip(" \t")
+            if content and not content.startswith("#"):
                 try:
-                    self._line(words)
-                except InvalidPolicy as error:
-                    raise InvalidPolicy(f"Line {number} of the policy: {error}") from None
-                except InvalidNote as error:
+                    self._line(_BLANKS.split(content))
+                except (InvalidPolicy, InvalidNote) as error:
                     raise InvalidPolicy(f"Line {number} of the policy: {error}") from None
         if len(self.quorums) != 1:
             raise InvalidPolicy(
@@ -170,7 +164,7 @@ class _Reader:
                 self._group(name, least, members)
             case ["quorum", name]:
                 if name != _NONE and name not in self.witnesses and name not in self.groups:
-                    raise InvalidPolicy(f"'{name}' is not defined before it.")
+                    raise InvalidPolicy(f"'{_shown(name)}' is not defined before it.")
                 self.quorums.append(name)
             case _:
                 raise InvalidPolicy("it does not read log KEY, witness NAME KEY, group NAME K MEMBERS or quorum NAME.")
@@ -194,15 +188,20 @@ class _Reader:
         self._new_name(name)
         for member in members:
             if member not in self.witnesses and member not in self.groups:
-                raise InvalidPolicy(f"'{member}' is not defined before it.")
+                raise InvalidPolicy(f"'{_shown(member)}' is not defined before it.")
             if member in self.used:
-                raise InvalidPolicy(f"'{member}' is a member of a group already.")
+                raise InvalidPolicy(f"'{_shown(member)}' is a member of a group already.")
             self.used.add(member)
-        number = {"any": 1, "all": len(members)}.get(least, int(least) if least.isdecimal() and least.isascii() else 0)
+        number = {"any": 1, "all": len(members)}.get(least, int(least) if _NUMBER.fullmatch(least) else 0)
         if not 1 <= number <= len(members):
-            raise InvalidPolicy(f"'{least}' of {len(members)} members cannot be.")
+            raise InvalidPolicy(f"'{_shown(least)}' of {len(members)} members cannot be.")
         self.groups[name] = Group(number, tuple(members))
 
     def _new_name(self, name: str) -> None:
         if name == _NONE or name in self.witnesses or name in self.groups:
-            raise InvalidPolicy(f"the name '{name}' is taken.")
+            raise InvalidPolicy(f"the name '{_shown(name)}' is taken.")
+
+
+def _shown(name: str) -> str:
+    """A name for a message: what cannot be encoded as UTF-8 is escaped."""
+    return name.encode(errors="backslashreplace").decode()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import re
 from dataclasses import dataclass
 
-from core.log.checkpoint import decoded, encoded
-from core.log.note import InvalidNote, Note
+from core.log.checkpoint import decoded, encoded, whole
+from core.log.note import InvalidNote, Note, decoded_base64
 from core.log.policy import Policy, Signed
-from core.log.tree import leaf_hash, root_of_inclusion
+from core.log.tree import MOST_HASHES, leaf_hash, root_of_inclusion
 
 _FIRST_LINE = "c2sp.org/tlog-proof@v1"
-_INDEX = re.compile(r"index (0|[1-9][0-9]{0,18})", re.ASCII)
 MEDIA_TYPE = "text/plain; charset=utf-8"
 SUFFIX = ".tlog-proof"
 
@@ -44,11 +41,13 @@ class Proof:
             raise InvalidNote(f"A proof begins with the line {_FIRST_LINE}.")
         extra = b""
         if lines and lines[0].startswith("extra "):
-            extra = _extra(lines.pop(0).removeprefix("extra "))
-        place = _INDEX.fullmatch(lines[0]) if lines else None
-        if place is None:
-            raise InvalidNote("A proof has a line with the index of its entry.")
-        return cls(int(place[1]), tuple(map(decoded, lines[1:])), Note.parse(note), extra)
+            extra = decoded_base64(lines.pop(0).removeprefix("extra "))
+            if not extra:
+                raise InvalidNote("A proof without extra data has no line for it.")
+        if not lines or not lines[0].startswith("index ") or len(lines) > 1 + MOST_HASHES:
+            raise InvalidNote(f"A proof has a line with the index of its entry, and at most {MOST_HASHES} hashes.")
+        index = whole(lines[0].removeprefix("index "))
+        return cls(index, tuple(map(decoded, lines[1:])), Note.parse(note), extra)
 
     def require(self, leaf: bytes, policy: Policy) -> Signed:
         """The checkpoint, which the policy trusts and which has `leaf` at this place; InvalidNote otherwise."""
@@ -59,10 +58,3 @@ class Proof:
         ):
             raise InvalidNote("The entry is not in the tree that was signed.")
         return signed
-
-
-def _extra(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise InvalidNote("The extra data of the proof is not base64.") from None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 
 HASH_BYTES = 32
+MOST_HASHES = 63  # of a proof, in C2SP's formats: enough for 2^62 leaves
 EMPTY_ROOT = sha256(b"").digest()
 
 Node = Callable[[int, int], bytes]
@@ -100,10 +101,10 @@ def is_consistent(*, old: int, old_root: bytes, new: int, new_root: bytes, proof
     """Whether a proof shows that the tree of `new` leaves begins with the tree of `old` (RFC 9162, 2.1.4.2)."""
     if not 0 <= old <= new or not _are_hashes(proof):
         return False
+    if old == new:
+        return not proof and old_root == new_root and (old > 0 or old_root == EMPTY_ROOT)
     if old == 0:
         return not proof and old_root == EMPTY_ROOT
-    if old == new:
-        return not proof and old_root == new_root
     hashes = [old_root, *proof] if old & (old - 1) == 0 else list(proof)
     return bool(hashes) and _roots_of_consistency(old, new, hashes) == (old_root, new_root)
 

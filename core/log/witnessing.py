@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from core.log.checkpoint import Checkpoint, decoded, encoded
+from core.log.checkpoint import Checkpoint, decoded, encoded, whole
 from core.log.note import InvalidNote, Note, VerifierKey
-from core.log.tree import EMPTY_ROOT, is_consistent
+from core.log.tree import EMPTY_ROOT, MOST_HASHES, is_consistent
 
-MOST_HASHES = 63
 SIZE_TYPE = "text/x.tlog.size"
-_OLD = re.compile(r"old (0|[1-9][0-9]{0,18})", re.ASCII)
 
 
 class Refused(Exception):
@@ -38,10 +35,9 @@ class Submission:
         """From its written form; InvalidNote where it has another."""
         head, _, note = text.partition("\n\n")
         first, *lines = head.split("\n")
-        old = _OLD.fullmatch(first)
-        if old is None or len(lines) > MOST_HASHES:
-            raise InvalidNote("A submission begins with the old size and at most 63 hashes.")
-        return cls(int(old[1]), tuple(map(decoded, lines)), Note.parse(note))
+        if not first.startswith("old ") or len(lines) > MOST_HASHES:
+            raise InvalidNote(f"A submission begins with the old size and at most {MOST_HASHES} hashes.")
+        return cls(whole(first.removeprefix("old ")), tuple(map(decoded, lines)), Note.parse(note))
 
 
 def unseen(origin: str) -> Checkpoint:
@@ -55,7 +51,10 @@ def require_acceptable(sent: Submission, latest: Checkpoint, keys: list[Verifier
     `latest` is what was signed last for this origin, and `keys` are the log's keys that the witness trusts. The caller
     reads `latest` and stores the result under one lock.
     """
-    checkpoint = Checkpoint.of(sent.note)
+    try:
+        checkpoint = Checkpoint.of(sent.note)
+    except InvalidNote as error:
+        raise Refused(400, f"{error}\n") from None
     if checkpoint.origin != latest.origin or not keys:
         raise Refused(404, "This witness does not know the log.\n")
     if not sent.note.signed_by(keys):
@@ -65,7 +64,8 @@ def require_acceptable(sent: Submission, latest: Checkpoint, keys: list[Verifier
     if sent.old != latest.size:
         raise Refused(409, f"{latest.size}\n", SIZE_TYPE)
     if checkpoint.size == latest.size and checkpoint.root != latest.root:
-        raise Refused(409, f"{latest.size}\n", SIZE_TYPE)
+        # Not SIZE_TYPE: a log that reads the size from it submits the same again, for ever.
+        raise Refused(409, "The witness has signed another root for this size.\n")
     is_proved = is_consistent(
         old=latest.size, old_root=latest.root, new=checkpoint.size, new_root=checkpoint.root, proof=sent.hashes
     )

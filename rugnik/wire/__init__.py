@@ -34,6 +34,7 @@ from rugnik.wire.datasets import (
     GrantBody,
     ReleaseList,
     ReleaseSummary,
+    RuleBody,
     SynopsisReference,
     Unit,
     UnitBody,
@@ -60,6 +61,7 @@ from rugnik.wire.orders import (
 )
 from rugnik.wire.quantiles import Quantile, Quantiles
 from rugnik.wire.releases import Charge, Ingest, Published, Release, ReleasePlan
+from rugnik.wire.requests import ApprovalRequest, ApprovalRequestList, RefusalBody
 from rugnik.wire.rows import Rows
 from rugnik.wire.scan import Scan, ScanLine
 from rugnik.wire.synopsis import Offsets, Synopsis
@@ -67,6 +69,8 @@ from rugnik.wire.synopsis import Offsets, Synopsis
 __all__ = [
     "Alternative",
     "Answer",
+    "ApprovalRequest",
+    "ApprovalRequestList",
     "AssignBody",
     "Assignment",
     "Attribute",
@@ -130,12 +134,14 @@ __all__ = [
     "Quantiles",
     "Reach",
     "Recommendation",
+    "RefusalBody",
     "Release",
     "ReleaseList",
     "ReleasePlan",
     "ReleaseSummary",
     "Reply",
     "Rows",
+    "RuleBody",
     "Scan",
     "ScanLine",
     "Shift",

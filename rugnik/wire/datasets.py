@@ -9,6 +9,10 @@ from rugnik.wire.base import Body, Reply
 from rugnik.wire.kinds import KINDS
 from rugnik.wire.limits import MAX_DIMENSIONS, MAX_ROWS, DatasetName, Doc, EpsilonText, Finite, Limits, Line, one_of
 
+TwoPersonsAbove = Annotated[
+    EpsilonText | None,
+    Doc("An order, a grant or a void of more epsilon than this takes two keys; left out where there is no such rule."),
+]
 State = Annotated[
     str,
     one_of("ordered", "counting", "burnt", "published", "void"),
@@ -94,6 +98,7 @@ class DatasetBody(Body):
     attributes: Annotated[list[AttributeBody], Limits(min_length=1, max_length=MAX_DIMENSIONS)]
     unit: UnitBody = UnitBody(kind="record")
     budget: EpsilonText
+    two_persons_above: TwoPersonsAbove = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +107,16 @@ class GrantBody(Body):
 
     epsilon: EpsilonText
     reason: Annotated[Line, Limits(min_length=1, max_length=500)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleBody(Body):
+    """The two-person rule of a dataset. To raise or to remove it takes two keys itself."""
+
+    above: Annotated[
+        EpsilonText | None,
+        Doc('An order, a grant or a void of more epsilon than this takes two keys: "0" is all. Left out: no rule.'),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +172,7 @@ class Dataset(Reply):
         ReleaseSummary | None,
         Doc("The release that was published last, where it is none of these; left out otherwise."),
     ] = None
+    two_persons_above: TwoPersonsAbove = None
 
     @property
     def newest(self) -> ReleaseSummary | None:

@@ -11,7 +11,10 @@ from rugnik.wire.limits import Doc, one_of
 
 Kind = Annotated[
     str,
-    one_of("grant", "charge", "draw", "step", "publish", "void", "close", "issue", "revoke", "key"),
+    one_of(
+        *("grant", "charge", "draw", "step", "publish", "void", "close", "issue", "revoke"),
+        *("rule", "request", "refuse", "key"),
+    ),
     Doc("What an entry records. Kinds are only ever added, and none changes its meaning."),
 ]
 

@@ -95,6 +95,19 @@ MATRIX: dict[Route, Rule] = {
     ("GET", "/v1/releases/{release_id}/counts"): Rule(only(CURATOR), 200, at("/v1/releases/{ordered}/counts")),
     ("PUT", "/v1/releases/{release_id}/counts"): Rule(only(CURATOR), 200, fresh_counts),
     ("POST", "/v1/releases/{release_id}/size"): Rule(only(CURATOR), 200, fresh_size),
+    ("POST", "/v1/datasets/{name}/rule"): Rule(
+        only(ADMIN, CURATOR), 200, lambda world: (f"/v1/datasets/{world.fresh()}/rule", {"json": {"above": "0.5"}})
+    ),
+    ("GET", "/v1/requests"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/v1/requests")),
+    ("GET", "/v1/requests/{request_id}"): Rule(
+        only(ADMIN, AUDITOR, CURATOR), 200, lambda world: (f"/v1/requests/{world.fresh_request()}", {})
+    ),
+    ("POST", "/v1/requests/{request_id}/approve"): Rule(
+        only(ADMIN, CURATOR), 200, lambda world: (f"/v1/requests/{world.fresh_request()}/approve", {})
+    ),
+    ("POST", "/v1/requests/{request_id}/refuse"): Rule(
+        only(ADMIN, CURATOR), 200, lambda world: (f"/v1/requests/{world.fresh_request()}/refuse", {})
+    ),
     **{route: asking(example) for route, example in BY_ROUTE.items()},
     ("GET", "/v1/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/v1/ledger")),
     ("GET", "/v1/ledger/head"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/head")),
@@ -247,7 +260,9 @@ def test_every_route_under_v1_names_its_callers_in_its_signature(world: World) -
     assert checked_routes == sum(path.startswith("/v1") for _, path in MATRIX)
 
 
-OF_A_DATASET = [route for route in MATRIX if "{name}" in route[1] or "{release_id}" in route[1]]
+OF_A_DATASET = [
+    route for route in MATRIX if any(f"{{{of}}}" in route[1] for of in ("name", "release_id", "request_id"))
+]
 
 
 @pytest.mark.parametrize("route", OF_A_DATASET, ids=named)

@@ -38,6 +38,15 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "Signature Verified Successfully",
     ),
     "docs/check-your-data.md": ("bike-trips.csv is the release that epsilon 1 was charged for", "— "),
+    "docs/two-persons.md": (
+        "exit code 8",
+        "is approved: order r",
+        "1 spent, 2 left",
+        "request",
+        "entries hold",
+        "rule {'above': None} waiting",
+        "refused",
+    ),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 WITHOUT_ACCOUNT = {"docs/check-your-data.md"}

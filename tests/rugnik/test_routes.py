@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from app.access.keys import issue_key
 from app.access.permissions import Role
 from app.engines.counting import open_engine
 from app.engines.sending import send_all
@@ -76,6 +77,40 @@ def count_elsewhere(client: Client, folder: Path) -> None:
         assert send_all(client, order.id, engine).state == "published"
     with pytest.raises(errors.ReleaseEnded):
         client.awaited(order.id)
+
+
+def agree(client: Client, admin: Client, live: Live) -> None:
+    """What takes two keys, with every method it has."""
+    assert client.set_rule("city", "0.2").two_persons_above == "0.2"
+    with pytest.raises(errors.NeedsApproval, match="rugnik approve q") as waiting:
+        client.order("city", epsilon="0.3", clusters=4)
+    asked = waiting.value.request
+    assert (asked.kind, asked.epsilon, asked.state) == ("charge", "0.3", "waiting")
+    with pytest.raises(errors.OwnRequest):
+        client.approve(asked.id)
+    second = issue_key(live.service, name="second", role=Role.CURATOR, datasets=None)[1]
+    with Client(live.url, second) as other:
+        approved = other.approve(asked.id)
+        assert (approved.state, approved.content) == ("approved", asked.content)
+        assert asked.release is not None
+        assert client.release(asked.release).state == "ordered"
+        with pytest.raises(errors.NeedsApproval) as waiting:
+            client.void(asked.release)
+        assert other.approve(waiting.value.request.id).kind == "void"
+    with pytest.raises(errors.NeedsApproval) as waiting:
+        client.set_rule("city", None)
+    refused = admin.refuse(waiting.value.request.id, reason="no")
+    assert (refused.state, refused.reason) == ("refused", "no")
+    with pytest.raises(errors.RequestDecided) as decided:
+        admin.approve(refused.id)
+    assert decided.value.state == "refused"
+    assert client.request(refused.id) == refused
+    assert [each.kind for each in client.requests(dataset="city")] == ["charge", "void", "rule"]
+    assert list(client.requests(state="waiting")) == []
+    ruled = client.register_dataset("ruled", BOUNDS, budget="1", two_persons_above=0.5)
+    assert ruled.two_persons_above == "0.5"
+    with pytest.raises(errors.NeedsApproval):
+        admin.grant("ruled", 1, reason="more")
 
 
 def ask(client: Client, release: str, folder: Path) -> None:
@@ -191,6 +226,7 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
         audit(auditor)
         audit_on_record(auditor)
         administer(admin, live)
+        agree(curator, admin, live)
         assert curator.close_dataset("city").state == "closed"
         with pytest.raises(errors.DatasetClosed):
             curator.order("city", epsilon="0.1", clusters=2)

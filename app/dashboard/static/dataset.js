@@ -11,7 +11,10 @@ async function drawSteps() {
   const { points } = facts("steps");
   const colour = colours();
   const byTime = across.value === "time";
-  const marks = { grant: "triangle-up", charge: "circle", draw: "circle-open", void: "triangle-down", publish: "diamond", close: "square" };
+  const marks = {
+    grant: "triangle-up", charge: "circle", draw: "circle-open", void: "triangle-down", publish: "diamond", close: "square",
+    rule: "star", request: "hourglass", refuse: "x",
+  };
   const x = points.map((point) => (byTime ? new Date(point.at) : point.seq));
   const words = points.map((point) => [
     `${point.kind} ${point.epsilon === "0" ? "" : point.epsilon} (entry ${point.seq})`, localTime(point.told),

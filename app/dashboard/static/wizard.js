@@ -154,7 +154,12 @@ at("order").addEventListener("click", async () => {
   }
   at("order").disabled = true;
   try {
-    const ordered = await (await change("POST", `${base}/releases`, wanted, { "Idempotency-Key": orderKey.key })).json();
+    const reply = await change("POST", `${base}/releases`, wanted, { "Idempotency-Key": orderKey.key });
+    const ordered = await reply.json();
+    if (reply.status === 202) {
+      throw new Error(`Nothing is spent yet: ${ordered.id} waits until another key approves it on the dataset's page. `
+        + `Then order ${ordered.release} takes its rows there.`);
+    }
     release = { id: ordered.id, attributes: wanted.attributes, out_of_range: wanted.out_of_range };
     history.replaceState(null, "", `?order=${ordered.id}`);
     showUpload();
@@ -239,7 +244,7 @@ async function failed(error) {
 
 at("void-order").addEventListener("click", async () => {
   try {
-    await change("DELETE", `/v1/releases/${release.id}`);
+    await change("DELETE", `/v1/releases/${release.id}`); // it may wait for a second person: the dataset's page says so
     location.assign(`/datasets/${encodeURIComponent(about.dataset)}`);
   } catch (error) {
     tell(at("upload-problem"), error);

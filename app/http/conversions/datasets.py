@@ -54,6 +54,7 @@ def dataset_reply(dataset: Dataset) -> wire.Dataset:
         releases=tuple(_summary(key, standing) for key, standing in dataset.releases.items()),
         earlier_releases=dataset.earlier,
         newest_published=None if dataset.last_published is None else _summary(*dataset.last_published),
+        two_persons_above=None if dataset.two_persons_above is None else str(dataset.two_persons_above),
     )
 
 

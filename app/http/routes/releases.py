@@ -6,11 +6,13 @@ from typing import Annotated
 
 from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.responses import Response
 
 from app.http.callers import Anyone, Curator, CurrentService
 from app.http.conversions.datasets import releases_reply
 from app.http.conversions.orders import ordered, plan_reply, planned, purpose_of
 from app.http.conversions.releases import awaited_reply, published_reply, release_reply
+from app.http.conversions.requests import WAITS, waiting_response
 from app.http.paging import Limit
 from app.http.problems import declared
 from app.http.routes.datasets import Name
@@ -18,6 +20,7 @@ from app.http.uploads import receive_counts, receive_upload, upload_media
 from app.http.wire_route import WireRoute
 from app.ingest.counts_stream import MEDIA_TYPE as COUNTS
 from app.releases import counting, datasets, ordering, planning, reading
+from app.releases.requests import Request as Asked
 from rugnik.wire import Awaited, OrderBody, Plan, PlanBody, Published, Release, ReleaseList, SizeBody
 from rugnik.wire.limits import NO_CONTROL
 
@@ -45,13 +48,18 @@ def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -
     return plan_reply(order, schema, forecast, comparison)
 
 
-@router.post("/datasets/{name}/releases", status_code=201, responses=declared(404, 409))
+@router.post("/datasets/{name}/releases", status_code=201, response_model=Release, responses=declared(404, 409) | WAITS)
 def order(
     service: CurrentService, caller: Curator, name: Name, body: OrderBody, idempotency_key: IdempotencyKey = None
-) -> Release:
-    """Order a release: its epsilon is charged now, before any row is read."""
+) -> Release | Response:
+    """Order a release: its epsilon is charged now, before any row is read.
+
+    202 above the dataset's two-person rule: nothing is charged, and the order waits for another key.
+    """
     wanted = ordered(body, datasets.get_schema(service, caller, name))
     release = ordering.order(service, caller, name, wanted, idempotency_key=idempotency_key)
+    if isinstance(release, Asked):
+        return waiting_response(release)
     return release_reply(*reading.get(service, caller, release.id))
 
 
@@ -73,10 +81,14 @@ def get_release(service: CurrentService, caller: Anyone, release_id: ReleaseId) 
     return release_reply(*reading.get(service, caller, release_id))
 
 
-@router.delete("/releases/{release_id}", responses=declared(404, 409))
-def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> Release:
-    """Void an order for which no noise was drawn: its epsilon comes back."""
-    return release_reply(ordering.void(service, caller, release_id), None)
+@router.delete("/releases/{release_id}", response_model=Release, responses=declared(404, 409) | WAITS)
+def void(service: CurrentService, caller: Curator, release_id: ReleaseId) -> Release | Response:
+    """Void an order for which no noise was drawn: its epsilon comes back.
+
+    202 above the dataset's two-person rule: the void waits for another key.
+    """
+    voided = ordering.void(service, caller, release_id)
+    return waiting_response(voided) if isinstance(voided, Asked) else release_reply(voided, None)
 
 
 @router.put(

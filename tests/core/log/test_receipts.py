@@ -105,7 +105,7 @@ REFUSED: dict[str, tuple[Callable[[], Receipt], str]] = {
     ),
     "a fork with the witnesses of the true log": (
         fork,
-        "A signature of witness1.example on the checkpoint is not valid.",
+        "A signature of witness1.example on the note is not valid.",
     ),
     "a publish that was edited": (
         lambda: replace(RECEIPT, publish=replace(RECEIPT.publish, detail={"digest": "0" * 64})),

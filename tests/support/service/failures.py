@@ -107,6 +107,25 @@ def _conflicting(world: World) -> Response:
     return world.api.order(name, headers=headers, epsilon="0.2")
 
 
+def _own_request(world: World) -> Response:
+    """An approval by the key that asked."""
+    return world.api.curator("POST", f"/v1/requests/{_asked(world)}/approve", headers=ELSEWHERE)
+
+
+def _decided_request(world: World) -> Response:
+    """A refusal of what was withdrawn before."""
+    path = f"/v1/requests/{_asked(world)}/refuse"
+    assert world.api.curator("POST", path, json={"reason": CANARY}).status_code == 200
+    return world.api.curator("POST", path, json={"reason": CANARY}, headers=ELSEWHERE)
+
+
+def _asked(world: World) -> str:
+    """An order of the curator's that waits for a second person."""
+    name = world.fresh()
+    assert world.api.curator("POST", f"/v1/datasets/{name}/rule", json={"above": "0"}).status_code == 200
+    return str(world.api.order(name).json()["id"])
+
+
 def _wrong_secret(world: World) -> str:
     key = next(iter(world.api.keys.values()))
     return key[:-43] + CANARY.ljust(43, "x")
@@ -144,6 +163,7 @@ FAILURES: dict[str, Failure] = {
         "not-allowed",
         _limited("curator", "POST", "/v1/datasets", json={"name": CANARY, "attributes": ATTRIBUTES, "budget": "1"}),
     ),
+    "own request": Failure(403, "own-request", _own_request),
     # What is not there
     "unknown address": Failure(404, "not-found", _as("admin", "GET", f"/v1/{CANARY}")),
     "unknown dataset": Failure(404, "not-found", _as("curator", "GET", f"/v1/datasets/{CANARY}")),
@@ -152,6 +172,7 @@ FAILURES: dict[str, Failure] = {
     ),
     "unknown release": Failure(404, "not-found", _as("curator", "GET", f"/v1/releases/{CANARY}")),
     "upload to an unknown release": Failure(404, "not-found", _upload(release=CANARY)),
+    "unknown request": Failure(404, "not-found", _as("curator", "POST", f"/v1/requests/{CANARY}/approve")),
     "unknown key": Failure(404, "not-found", _as("admin", "DELETE", f"/v1/keys/{CANARY}")),
     "another's dataset": Failure(404, "not-found", _limited("curator", "GET", "/v1/datasets/city")),
     "not yet published": Failure(404, "not-found", _as("analyst", "GET", "/v1/releases/{ordered}")),
@@ -171,6 +192,7 @@ FAILURES: dict[str, Failure] = {
     "voided before": Failure(409, "release-ended", _upload(_ROW, release="{void}")),
     "void of a published release": Failure(409, "release-ended", _as("curator", "DELETE", "/v1/releases/{published}")),
     "no epsilon left": Failure(409, "insufficient-budget", _order(epsilon="99")),
+    "decided before": Failure(409, "request-decided", _decided_request),
     # What is too much
     "JSON body too large": Failure(
         413, "too-large", _as("curator", "POST", "/v1/datasets", content=_JSON_TOO_LARGE, headers=JSON)
@@ -224,6 +246,7 @@ FAILURES: dict[str, Failure] = {
     "unknown role": Failure(
         422, "invalid-request", _as("admin", "POST", "/v1/keys", json={"name": CANARY, "role": CANARY})
     ),
+    "unknown state": Failure(422, "invalid-request", _as("auditor", "GET", "/v1/requests", params={"state": CANARY})),
     "unknown rule": Failure(422, "invalid-request", _order(rule=CANARY)),
     "Idempotency-Key too long": Failure(422, "invalid-request", _order(headers={"Idempotency-Key": CANARY * 30})),
     "Idempotency-Key with a space": Failure(422, "invalid-request", _order(headers={"Idempotency-Key": f"{CANARY} x"})),
@@ -234,6 +257,9 @@ FAILURES: dict[str, Failure] = {
     # What is valid in itself and makes no sense
     "no epsilon": Failure(422, "invalid-epsilon", _order(epsilon=CANARY)),
     "budget that is no epsilon": Failure(422, "invalid-epsilon", _register(budget=CANARY)),
+    "threshold that is no epsilon": Failure(
+        422, "invalid-epsilon", _as("curator", "POST", "/v1/datasets/city/rule", json={"above": CANARY})
+    ),
     "grant of nothing": Failure(422, "invalid-epsilon", _grant(epsilon="0")),
     "budget beyond the limit": Failure(422, "budget-too-large", _register(budget="500")),
     "grant beyond the limit": Failure(422, "budget-too-large", _grant(epsilon="500")),

@@ -49,6 +49,15 @@ class World:
         """An order that nobody else uses."""
         return str(self.api.order(self.fresh()).json()["id"])
 
+    def fresh_request(self) -> str:
+        """A request that nobody else decides: a third key asks to raise a two-person rule."""
+        name = self.fresh()
+        assert self.api.curator("POST", f"/v1/datasets/{name}/rule", json={"above": "0.1"}).status_code == 200
+        third = issue_key(self.api.service, name="third", role=Role.CURATOR, datasets=None)[1]
+        asked = self.api.call_with(third, "POST", f"/v1/datasets/{name}/rule", json={"above": "0.5"})
+        assert asked.status_code == 202
+        return str(asked.json()["id"])
+
     def head(self) -> dict[str, Any]:
         """Where the ledger ends."""
         head: dict[str, Any] = self.api.auditor("GET", "/v1/ledger/head").json()

@@ -1,0 +1,63 @@
+"""Rotate the log's key: put a new one on record in the ledger, then sign with it.
+
+The order survives a crash anywhere: the new key is in a file of its own before the ledger names it, and takes its place
+after that. Whoever runs the command again finishes what was begun.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from app.access.secret_file import make_secret_file
+from app.errors import CannotStart
+from app.ledger.appending import open_book
+from app.ledger.witness_check import walk_chain
+from app.log.signing import previous_key_path
+from app.service import Service
+from app.settings.settings import Settings
+from core.ledger.kinds import Kind
+from core.log.ed25519 import SecretKey
+from core.log.note import SignatureType, SigningKey, VerifierKey
+
+ACTOR = "rugnik log rotate"
+
+
+def next_key_path(path: Path) -> Path:
+    """The file of a key that is not in use yet."""
+    return path.with_name(path.name + ".next")
+
+
+def rotate(service: Service) -> VerifierKey:
+    """Make a key, put it on record, and let it sign from the next start on. The old one signs as well until removed."""
+    path = _key_path(service.settings)
+    fresh = next_key_path(path)
+    if not fresh.exists():
+        make_secret_file(fresh, SecretKey.generate().to_pem())
+    key = SigningKey(service.log.origin, SignatureType.LOG, SecretKey.from_pem(fresh.read_bytes()))
+    walk_chain(service.replay)
+    if service.replay.books.log_key != str(key.verifier):
+        with open_book(service) as book:
+            book.append(Kind.KEY, dataset=None, actor=ACTOR, detail={"verifier": str(key.verifier)})
+    if path.exists():
+        path.replace(previous_key_path(path))
+    fresh.replace(path)
+    _sync(path.parent)
+    return key.verifier
+
+
+def _key_path(settings: Settings) -> Path:
+    if settings.log_key is not None:
+        raise CannotStart(
+            "The log's key comes from RUGNIK_LOG_KEY or its secret, which this command cannot change. Run it without "
+            "that, with the key in the file beside the witness, and put the new file into the secret."
+        )
+    return settings.log_key_path
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,129 @@
+"""The log's key: made once, outside the database; rotated on the record; never replaced in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import main
+from app.errors import CannotStart
+from app.log import rotation
+from app.log.signing import previous_key_path
+from app.main import create_app, make_service
+from app.settings.settings import Settings
+from core.log.note import InvalidNote, Note
+from core.log.policy import Policy
+from core.log.receipt import Receipt
+from tests.support.processes.server import environment
+from tests.support.service.api import Api, frozen_clock
+
+
+def run(settings: Settings, *words: str, code: int = 0) -> str:
+    """A command on these settings; its standard output."""
+    done = CliRunner().invoke(main, list(words), env=environment(settings))
+    assert done.exit_code == code, done.output
+    return done.stdout if code == 0 else done.output
+
+
+@pytest.fixture
+def timeless(settings: Settings) -> Settings:
+    """Publications show up in the log at once."""
+    return Settings(**(settings.model_dump(exclude_unset=True) | {"checkpoint_seconds": 0}))
+
+
+def test_a_new_key_is_on_record_and_the_old_one_signs_as_well(timeless: Settings) -> None:
+    """Policies with either key accept checkpoints during the overlap; receipts from before keep their bytes."""
+    with Api(create_app(timeless, frozen_clock)) as api:
+        api.register()
+        release = api.published()
+        receipt = api.analyst("GET", f"/v1/releases/{release}/receipt").text
+        old = Policy.parse(api.call(None, "GET", "/log/policy").text)
+        keys = api.keys
+    printed = run(timeless, "log", "rotate")
+    with Api(create_app(timeless, frozen_clock), keys) as api:
+        new = Policy.parse(api.call(None, "GET", "/log/policy").text)
+        assert str(new.logs[0]) in printed
+        assert new.logs != old.logs
+        note = Note.parse(api.call(None, "GET", "/log/checkpoint").text)
+        assert new.require(note).checkpoint == old.require(note).checkpoint
+        assert api.analyst("GET", f"/v1/releases/{release}/receipt").text == receipt
+        assert Receipt.parse(receipt).require(old)
+        assert api.auditor("GET", "/v1/ledger?kind=key").json()["entries"][0]["detail"]["verifier"] == str(new.logs[0])
+    previous_key_path(timeless.log_key_path).unlink()
+    with Api(create_app(timeless, frozen_clock), keys) as api:
+        note = Note.parse(api.call(None, "GET", "/log/checkpoint").text)
+        assert new.require(note)
+        with pytest.raises(InvalidNote):
+            old.require(note)
+
+
+def test_a_missing_or_other_key_stops_the_start(sqlite_settings: Settings, tmp_path: Path) -> None:
+    """A service never begins to sign with a key that is not on record."""
+    make_service(sqlite_settings, frozen_clock).database.dispose()
+    path = sqlite_settings.log_key_path
+    assert path.stat().st_mode & 0o077 == 0
+    kept = path.read_bytes()
+    path.unlink()
+    with pytest.raises(CannotStart, match=r"is missing.*rugnik log rotate --lost"):
+        make_service(sqlite_settings, frozen_clock)
+    other = Settings(data_dir=tmp_path / "other", log_level="error")
+    make_service(other, frozen_clock).database.dispose()
+    path.write_bytes(other.log_key_path.read_bytes())
+    with pytest.raises(CannotStart, match="not the one that this log signs with"):
+        make_service(sqlite_settings, frozen_clock)
+    path.write_bytes(kept)
+    make_service(sqlite_settings, frozen_clock).database.dispose()
+
+
+def test_a_lost_key_is_replaced_on_the_record(timeless: Settings) -> None:
+    """Without the old one: only the new key signs, and the ledger says since when."""
+    with Api(create_app(timeless, frozen_clock)) as api:
+        api.register()
+        keys = api.keys
+    timeless.log_key_path.unlink()
+    run(timeless, "log", "rotate", code=2)
+    printed = run(timeless, "log", "rotate", "--lost")
+    assert not previous_key_path(timeless.log_key_path).exists()
+    with Api(create_app(timeless, frozen_clock), keys) as api:
+        policy = Policy.parse(api.call(None, "GET", "/log/policy").text)
+        assert printed == f"log {policy.logs[0]}\n"
+        assert policy.require(Note.parse(api.call(None, "GET", "/log/checkpoint").text))
+        assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
+
+
+def test_a_rotation_that_was_interrupted_is_finished_by_the_next(
+    sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash after the entry and before the file: the same key takes its place, and no second entry is written."""
+    service = make_service(sqlite_settings, frozen_clock)
+
+    def crash(_path: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rotation, "previous_key_path", crash)
+        with pytest.raises(KeyboardInterrupt):
+            rotation.rotate(service)
+    recorded, size = service.replay.books.log_key, service.replay.tree.size
+    service.database.dispose()
+    with pytest.raises(CannotStart):
+        make_service(sqlite_settings, frozen_clock)
+    run(sqlite_settings, "log", "rotate", "--lost")
+    service = make_service(sqlite_settings, frozen_clock)
+    assert (str(service.log.verifier), service.replay.tree.size) == (recorded, size)
+    service.database.dispose()
+
+
+def test_the_origin_is_fixed_at_the_first_start(sqlite_settings: Settings) -> None:
+    """Another name later is refused; without one, a random name is kept."""
+    service = make_service(sqlite_settings, frozen_clock)
+    origin = service.log.origin
+    service.database.dispose()
+    own = sqlite_settings.model_dump(exclude_unset=True)
+    with pytest.raises(CannotStart, match="RUGNIK_ORIGIN"):
+        make_service(Settings(**(own | {"origin": "example.org/other"})), frozen_clock)
+    service = make_service(Settings(**(own | {"origin": origin})), frozen_clock)
+    assert service.log.origin == origin
+    service.database.dispose()
