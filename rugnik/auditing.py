@@ -52,6 +52,10 @@ class Auditing(Connected):
         """The policy that the service suggests: the key of its log and its witnesses. Compare it with one you trust."""
         return self._transport.send("GET", "/log/policy", repeatable=True).text
 
+    def log_tile(self, level: str, place: str) -> bytes:
+        """A tile of the log (C2SP tlog-tiles): `log_tile("0", "000.p/5")` has the first five hashes."""
+        return self._transport.send("GET", f"/log/tile/{quoted(level)}/{place}", repeatable=True).content
+
     def ledger_consistency(self, old: int) -> Consistency:
         """The newest signed checkpoint, with the proof that the first `old` entries are unchanged in it."""
         return Consistency.of(self._json("GET", "/v1/ledger/consistency", params={"old": old}))
