@@ -1,4 +1,4 @@
-"""What can go wrong around the mathematics, as types that carry their fields. `app.http.problems` maps each to a reply.
+"""What can go wrong around the mathematics, as types that carry their fields. `app.problems` maps each to a reply.
 
 AppError
 ├── NotAuthenticated      no key, or none that is known

@@ -16,6 +16,7 @@ from uvicorn.config import STARTUP_FAILURE
 
 from app.access.service_secret import service_secret
 from app.access.sign_in_delays import SignInDelays
+from app.answers.answers import Answers
 from app.dashboard import assets, signing, views
 from app.dashboard import errors as error_pages
 from app.errors import CannotStart
@@ -26,7 +27,7 @@ from app.http.middleware.hosts import RequireHost, parse_hosts
 from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
 from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
-from app.http.routes import answers, datasets, downloads, health, keys, ledger, releases, requests
+from app.http.routes import answers, cards, datasets, downloads, health, keys, ledger, releases, requests
 from app.http.routes import log as log_routes
 from app.http.uploads import UploadSlots
 from app.ledger.replay import Replay
@@ -39,7 +40,6 @@ from app.operations.lanes import Lanes
 from app.operations.observability import Metrics, configure_logging
 from app.operations.process_privacy import disable_core_dumps
 from app.operations.start_checks import database_errors, prepare_folders
-from app.questions.answers import Answers
 from app.service import Service, utc_now
 from app.settings.settings import Settings
 from app.storage.database import Database
@@ -54,7 +54,20 @@ SWITCH_SECONDS = 0.001
 # The API, then the pages.
 ROUTERS = tuple(
     module.router
-    for module in (datasets, releases, requests, answers, downloads, ledger, log_routes, keys, health, views, signing)
+    for module in (
+        datasets,
+        releases,
+        requests,
+        answers,
+        downloads,
+        cards,
+        ledger,
+        log_routes,
+        keys,
+        health,
+        views,
+        signing,
+    )
 )
 
 

@@ -71,8 +71,8 @@ class Synopsis(Charged, NoisyHistogram):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical bytes, in hexadecimal."""
-        return sha256(self.to_bytes()).hexdigest()
+        """The digest of its canonical bytes, which are written anew for it."""
+        return digest_of(self.to_bytes())
 
     def to_bytes(self) -> bytes:
         """A line that names the format, a line of canonical JSON, then the counts as little-endian 64-bit integers.
@@ -161,6 +161,11 @@ class Synopsis(Charged, NoisyHistogram):
         )
 
 
+def digest_of(canonical: bytes) -> str:
+    """The name of the synopsis with these canonical bytes: their SHA-256, in hexadecimal."""
+    return sha256(canonical).hexdigest()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Terms(Charged):
     """How the charge of a synopsis was divided, as its header says."""
@@ -224,3 +229,23 @@ def _split(data: bytes) -> tuple[dict[str, Any], bytes]:
     if magic + newline not in [_MAGIC % number for number in _FORMATS] or not ended:
         raise InvalidSynopsis("These bytes do not begin like a rugnik synopsis.")
     return json.loads(line), integers
+
+
+def most_bytes(beginning: bytes) -> int | None:
+    """The most bytes of a synopsis that begins like this, by the grid of its header, before any count is read.
+
+    `beginning` holds the first two lines. None with layers: how many cells they have follows from the counts, and
+    `Synopsis.from_bytes` compares as it goes. InvalidSynopsis where the header is none.
+    """
+    head = b"".join(beginning.split(b"\n", 2)[:2])
+    try:
+        header, _ = _split(beginning[: len(head) + 2])
+        _, grid = _domain_and_grid(header)
+    except (CoreError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidSynopsis("These bytes are no rugnik synopsis.") from error
+    if "layers" in header:
+        return None
+    integers = 1  # for each cell
+    if "threshold" in header:
+        integers = 2 + ("offsets" in header) * len(grid.ordered_axes)
+    return len(head) + 2 + 8 * integers * grid.cell_count

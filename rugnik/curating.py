@@ -33,6 +33,7 @@ from rugnik.wire import (
     TargetBody,
     UnitBody,
 )
+from rugnik.wire.about import about_body
 
 Epsilon = str | int | float | Decimal
 Bound = float | str | date | datetime
@@ -73,6 +74,7 @@ class Curating(Connected):
         description: str = "",
         unit: Mapping[str, Any] | None = None,
         two_persons_above: Epsilon | None = None,
+        about: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Register a population: its public attributes, the most epsilon it may ever lose, and whom it protects.
 
@@ -80,6 +82,7 @@ class Curating(Connected):
         `{"hour": {"kind": "integer", "lower": 0, "upper": 23}, "sex": {"kind": "category", "values": ["f", "m"]}}`.
         Without `unit` one row is protected. `{"kind": "person", "column": "patient", "max_rows": 3}` protects persons.
         `two_persons_above` sets the two-person rule at once: see `set_rule`.
+        `about` has texts for the card of its releases, by the names of `rugnik.wire.About`; all of them are public.
         """
         body = DatasetBody(
             name=name,
@@ -87,6 +90,7 @@ class Curating(Connected):
             attributes=_attributes(attributes),
             budget=decimal(budget),
             two_persons_above=None if two_persons_above is None else decimal(two_persons_above),
+            about=about_body(about) if about else None,
             **({} if unit is None else {"unit": UnitBody(**unit)}),
         )
         return Dataset.of(self._post("/v1/datasets", body))

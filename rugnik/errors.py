@@ -5,7 +5,8 @@ RugnikError
 ├── UnexpectedReply         an answer that is not rugnik's: another service, or a gateway in between
 ├── UnfitSource             what was given to upload cannot be sent
 ├── NeedsApproval           the request is on record and waits for a second person: request
-├── MissingLibrary          this needs pandas or pyarrow, which are not installed
+├── UnfitBundle             a file that is no bundle, or a damaged one
+├── MissingLibrary          this needs a library that is not installed: pandas, pyarrow, or those of rugnik[offline]
 └── Problem                 the service refused, in words: status, title, detail, fields
     ├── BadRequest          400  a header or body that cannot be taken as it is
     ├── NotAuthenticated    401  no key, or none that is known
@@ -101,6 +102,10 @@ class NeedsApproval(RugnikError):
             f"it (rugnik approve {request.id})."
         )
         self.request = request
+
+
+class UnfitBundle(RugnikError):
+    """A file that is no bundle of a release, or a damaged one."""
 
 
 class MissingLibrary(RugnikError, ImportError):

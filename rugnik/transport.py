@@ -45,9 +45,20 @@ class Retries:
 
 
 class Transport:
-    """httpx with a key, with errors as this client's classes, and with Retries."""
+    """httpx with a key, with errors as this client's classes, and with Retries.
 
-    def __init__(self, url: str, key: str | None, *, timeout: float, retries: Retries) -> None:
+    `over` is what httpx sends requests with: the network, unless something else is given, such as a bundle.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        *,
+        timeout: float,
+        retries: Retries,
+        over: httpx.BaseTransport | None = None,
+    ) -> None:
         headers = {"User-Agent": f"rugnik-client/{_version()}"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
@@ -56,6 +67,7 @@ class Transport:
                 base_url=url,
                 headers=headers,
                 timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
+                transport=over,
                 # A proxy of the environment cannot reach this machine's own addresses.
                 mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
             )

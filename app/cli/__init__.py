@@ -11,6 +11,7 @@ from app.cli import (
     admin,
     analyst,
     auditor,
+    cards,
     checking,
     copies,
     curator,
@@ -78,6 +79,7 @@ main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
 for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refuse):
     main.command(rich_help_panel=DECIDING)(decide)
+main.command(rich_help_panel=ASKING)(cards.card)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
 main.command(rich_help_panel=ASKING)(verifying.verify)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

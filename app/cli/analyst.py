@@ -15,13 +15,13 @@ from app.cli.asking import (
     Table,
     Where,
     about_part,
+    asked_release,
     form_of,
-    release_id,
     short,
     sides,
     span,
 )
-from app.cli.options import URL, AsJson, Key, Output, Url, connect
+from app.cli.options import URL, AsJson, Key, Output, Url
 from app.cli.output import note, show_json, show_table
 
 if TYPE_CHECKING:
@@ -273,8 +273,8 @@ def rows(
     Example:
       rugnik query rows bike-trips --count 1000 --seed 1 -o rows.parquet
     """
-    with connect(url, key) as client:
-        asked, part = release_id(client, release), where or ()
+    part = where or ()
+    with asked_release(release, url, key) as (client, asked):
         if output is not None:
             client.download_rows(asked, output, count=count, seed=seed, format=form_of(output), where=part)
             note(f"Written to {output}.")
@@ -302,8 +302,8 @@ def synopsis(
     Example:
       rugnik query synopsis bike-trips -o cells.csv
     """
-    with connect(url, key) as client:
-        asked, part = release_id(client, release), where or ()
+    part = where or ()
+    with asked_release(release, url, key) as (client, asked):
         if output is not None:
             client.download_synopsis(asked, output, format=form_of(output), where=part)
             note(f"Written to {output}.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -16,6 +17,7 @@ from app.cli.output import note, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik import Client
+    from rugnik.asking import Asking
     from rugnik.wire import Answer, Axis
     from rugnik.wire.common import Value
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 Release = Annotated[
     str,
     typer.Argument(
-        metavar="RELEASE", help="A release's id, or a dataset's name for its newest release.", show_default=False
+        metavar="RELEASE",
+        help="A release's id, a dataset's name for its newest release, or a bundle: a file x.rugnik, asked offline.",
+        show_default=False,
     ),
 ]
 Level = Annotated[float, typer.Option(help="The probability that an interval holds with.")]
@@ -48,7 +52,23 @@ GroupBy = Annotated[
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]  # column names, and rows
 
 _ID = re.compile(r"r[0-9a-f]{16}")
+_BUNDLE = ".rugnik"
 _FORMS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".json": "json"}
+
+
+@contextmanager
+def asked_release(release: str, url: str, key: str | None) -> Iterator[tuple[Asking, str]]:
+    """Whom to ask, and the id of the release: a bundle by its file, or a service."""
+    if release.endswith(_BUNDLE) and Path(release).is_file():
+        import rugnik
+
+        opened = rugnik.open(release)
+        yield opened.asking, opened.id
+        return
+    if release.endswith(_BUNDLE) and not key:
+        fail(f"There is no file {release}; and to ask a service, set RUGNIK_KEY, or give --key.", Code.USAGE)
+    with connect(url, key) as client:
+        yield client, release_id(client, release)
 
 
 def release_id(client: Client, release: str) -> str:
@@ -83,8 +103,7 @@ class Asked:
         self, kind: type[_Answer], table: Callable[[_Answer], Table], **parameters: Any
     ) -> list[tuple[str | None, _Answer]]:
         """Ask, and print a table, or JSON. Returns the answers by group; without groups, one answer by None."""
-        with connect(self.url, self.key) as client:
-            asked = release_id(client, self.release)
+        with asked_release(self.release, self.url, self.key) as (client, asked):
             parameters["where"] = self.where or ()
             if self.group_by is None:
                 answer = client.ask(asked, kind, **parameters)

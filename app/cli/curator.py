@@ -13,7 +13,7 @@ from app.cli.output import note, show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
 
 if TYPE_CHECKING:
-    from rugnik.wire import Dataset, ReleaseSummary
+    from rugnik.wire import About, Dataset, ReleaseSummary
 
 datasets = typer.Typer(no_args_is_help=True, help="Datasets: their bounds, budgets and releases.")
 
@@ -79,6 +79,7 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
             ("budget", f"{budget.spent} of {budget.granted} spent, {budget.remaining} left"),
             ("protects", described.unit.sentence),
             *([("two persons above", described.two_persons_above)] if described.two_persons_above else []),
+            *(_about_fields(described.about) if described.about else []),
         ]
     )
     rows = [(each.name, each.kind, part_of(each), each.missing) for each in described.attributes]
@@ -86,6 +87,14 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
     show_table(_RELEASE_COLUMNS, map(_release_row, described.releases))
     if described.earlier_releases:
         note(f"{described.earlier_releases:,} earlier releases: rugnik datasets releases {described.name}")
+
+
+def _about_fields(about: About) -> list[tuple[str, str]]:
+    """What the curator says of a dataset, for the card of its releases."""
+    from rugnik.wire.about import TITLES
+    from rugnik.wire.base import json_fields
+
+    return [(TITLES[name].lower(), text) for name, text in json_fields(about).items()]
 
 
 @datasets.command()
@@ -149,6 +158,7 @@ def new(
             description=description or stated.description,
             unit=stated.unit,
             two_persons_above=two_persons_above,
+            about=stated.about,
         )
     if as_json:
         show_json(registered.raw)

@@ -39,7 +39,10 @@ kind = "record"
 # kind = "person"
 # column = "patient"   # the column of the persons' ids
 # max_rows = 3         # the most rows that are counted of each person
-"""
+
+# For the card of its releases: what a reader should know. Texts that stay empty read "not stated".
+[about]
+{about}"""
 _WHOLE = '# If all of its values are whole, declare kind = "integer": its cells then never cut a value.\n'
 _CSVW = {
     "integer": "integer", "int": "integer", "long": "integer", "short": "integer", "byte": "integer",
@@ -162,9 +165,11 @@ def _csvw_column(column: Mapping[str, Any]) -> Column:
 
 
 def _draft(file: Path, columns: list[Column]) -> Iterator[str]:
+    from rugnik.wire.about import TITLES
     from rugnik.wire.kinds import KINDS
 
-    yield _HEAD.format(file=file.name, name=json.dumps(stem(file)))
+    about = "".join(f'{name} = ""   # {title}\n' for name, title in TITLES.items())
+    yield _HEAD.format(file=file.name, name=json.dumps(stem(file)), about=about)
     yield "\n# The kinds of attributes:\n"
     yield from (f"#   {kind}: {words.meaning}\n" for kind, words in KINDS.items())
     yield '# Any attribute may have missing = "keep": then missing and unreadable values have a cell of their own.\n'

@@ -71,7 +71,7 @@ def _explain(error: Exception) -> tuple[str, Code] | None:
             explanation = ("The service does not know this key: check RUGNIK_KEY or --key.", Code.KEY)
         case errors.NotAllowed() | errors.OwnRequest():
             explanation = (str(error), Code.KEY)
-        case errors.UnfitColumns() | errors.UnreadableUpload() | errors.UnfitSource():
+        case errors.UnfitColumns() | errors.UnreadableUpload() | errors.UnfitSource() | errors.UnfitBundle():
             explanation = (str(error), Code.UNFIT_FILE)
         case errors.NotReached():
             explanation = (f"{error} Is the service running, and is --url or RUGNIK_URL right?", Code.NOT_REACHED)

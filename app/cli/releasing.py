@@ -185,6 +185,7 @@ def _register(client: Client, name: str, schema: Schema) -> None:
         budget=schema.budget or "",
         description=schema.description,
         unit=schema.unit,
+        about=schema.about,
     )
     note(f"Registered {name} with a budget of {dataset.budget.granted}; bounds from {schema.source}.")
 

@@ -65,7 +65,7 @@ class Schema:
     """What a dataset is registered with; `source` says where it comes from, for messages.
 
     `attributes` has the declaration of each attribute by name, without fields that have their default. `unit` is None
-    where one row is protected.
+    where one row is protected. `about` has texts for the card of its releases, None where there are none.
     """
 
     attributes: dict[str, Declaration]
@@ -74,6 +74,7 @@ class Schema:
     budget: str | None = None
     description: str = ""
     unit: Declaration | None = None
+    about: Declaration | None = None
 
 
 def stem(file: Path) -> str:
@@ -175,6 +176,7 @@ def _read(path: Path) -> Schema:
             budget=_text(stored, "budget"),
             description=stored.get("description", ""),
             unit=None if unit == {"kind": "record"} else unit,
+            about=_about(path, stored.get("about")),
         )
     except FileNotFoundError:
         fail(f"There is no schema file {path}.", Code.USAGE)
@@ -186,6 +188,20 @@ def _read(path: Path) -> Schema:
         )
     _require_filled_in(schema)
     return schema
+
+
+def _about(path: Path, stated: Any) -> Declaration | None:
+    """The texts of `about` that are filled in; ends the command where they are none of those that there are."""
+    from rugnik.wire.about import about_body
+    from rugnik.wire.base import json_fields
+
+    if stated is None:
+        return None
+    try:
+        texts = json_fields(about_body(dict(stated)))
+    except ValueError as error:
+        fail(f"{path}: {error}", Code.USAGE)
+    return {name: text for name, text in texts.items() if text} or None
 
 
 def _dates_as_text(attribute: Mapping[str, Any]) -> dict[str, Any]:

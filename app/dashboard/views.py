@@ -12,6 +12,8 @@ from fastapi.responses import Response
 from app.access.keys import list_keys
 from app.access.permissions import ROLES, Permission, roles_with
 from app.access.principal import Principal
+from app.cards import tables
+from app.cards.formats import CardFormat
 from app.dashboard import words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
@@ -24,13 +26,16 @@ from app.ledger.audits import ledger_status
 from app.ledger.history import read_ledger
 from app.log.receipts import receipt
 from app.log.standing import log_standing, path_of
+from app.releases import cards
 from app.releases import overview as overviews
 from app.releases.datasets import Summary
 from app.releases.reading import Release
 from app.service import Service
+from core.budget import Epsilon
 from core.ledger.kinds import Kind, State
 from core.log.checkpoint import Checkpoint
 from rugnik import wire
+from rugnik.wire.about import ABOUT_FIELDS, TITLES
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
@@ -59,7 +64,7 @@ def overview(request: Request, service: CurrentService, caller: Anyone) -> Respo
 @router.get("/register")
 def register(request: Request, service: CurrentService, caller: Curator) -> Response:
     """A form for a new dataset."""
-    return page(request, "register.html", caller, most=str(service.settings.budget_cap))
+    return page(request, "register.html", caller, most=str(service.settings.budget_cap), about=ABOUT_FIELDS)
 
 
 @router.get("/datasets/{name}")
@@ -133,6 +138,23 @@ def release_page(request: Request, service: CurrentService, caller: Anyone, rele
     askers = words.either(roles_with(Permission.ASK))
     return page(
         request, template, caller, plots=asks, release=release, facts=facts, askers=askers, State=State, words=words
+    )
+
+
+@router.get("/releases/{release_id}/card")
+def card_page(request: Request, service: CurrentService, caller: Anyone, release_id: ReleaseId) -> Response:
+    """The card of a published release on one page to print and sign."""
+    card = cards.get_card(service, caller, release_id)
+    epsilon = Epsilon.parse(card.predicate["privacy"]["epsilon"])
+    return page(
+        request,
+        "card.html",
+        caller,
+        card=card,
+        titles=TITLES,
+        meaning=words.meaning(epsilon),
+        tables=tables,
+        formats=list(CardFormat) if caller.can(Permission.ASK) else [],
     )
 
 

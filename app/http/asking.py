@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,22 +10,22 @@ from anyio import to_thread
 from fastapi import Request, Response
 
 from app.access.principal import Principal
+from app.answers.answers import Answers, Speed
 from app.http.middleware.observe_requests import is_noted
 from app.http.negotiation import has_already, negotiate
 from app.http.problems import declared
 from app.http.streaming import while_connected
 from app.operations.lanes import Lane, Lanes
-from app.questions.answers import Answers, Speed
-from app.questions.files import Format
-from app.questions.question import Published, Question
-from core.errors import InvalidQuery
+from app.questions.formats import Form, Format
+from app.questions.question import Published, Question, unknown_parameter
+from core.checkpoint import Checkpoint
 from rugnik import wire
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization, Cookie"}
 
 
 def documented(
-    model: type[Any], *statuses: int, files: tuple[Format, ...] = (), grouped: bool = False
+    model: type[Any], *statuses: int, files: Sequence[Form] = (), grouped: bool = False
 ) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a question for the OpenAPI document; `grouped` where it may be answered group by group."""
     content = {form.media_type: {"schema": {"type": "string", "format": "binary"}} for form in files}
@@ -49,7 +50,7 @@ def _refuse_unknown_parameters(request: Request) -> None:
     """A misspelt parameter would otherwise be left out, and the answer be one to another question."""
     names = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
     if not set(request.query_params) <= set(names):
-        raise InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(names) or 'none'}.")
+        raise unknown_parameter(names)
 
 
 async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:
@@ -78,6 +79,27 @@ async def _worked_out(request: Request, caller: Principal, key: str, published: 
         return body
     apart = partial(answers.body_apart, key, published, question)
     return await lanes.run(_lane(lanes, body), caller.id, key, apart, noted=noted)
+
+
+async def at_speed_of(
+    request: Request,
+    caller: Principal,
+    published: Published,
+    question: Question,
+    key: str,
+    work: Callable[[Checkpoint], bytes],
+) -> bytes:
+    """The result of work that takes about as long as a question, in this process and in the lane for that."""
+    answers: Answers = request.app.state.answers
+    lanes: Lanes = request.app.state.lanes
+    noted = is_noted(request.scope)
+
+    async def work_out() -> bytes:
+        estimate = partial(answers.speed, published, question)
+        speed = await lanes.run(lanes.quick, caller.id, (key, "speed"), lambda _: estimate(), noted=noted)
+        return await lanes.run(_lane(lanes, speed), caller.id, key, work, noted=noted)
+
+    return await while_connected(request.receive, work_out())
 
 
 async def fresh_answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:

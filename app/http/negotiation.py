@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from fastapi import Request
 
 from app.errors import NotAcceptable
-from app.questions.files import Format
+from app.questions.formats import Form, named
+
+_Form = TypeVar("_Form", bound=Form)
 
 
-def negotiate(request: Request, wanted: str | None, offered: Sequence[Format]) -> Format:
+def negotiate(request: Request, wanted: str | None, offered: Sequence[_Form]) -> _Form:
     """The form named by ?format=, else the offered one that Accept likes best, else the first."""
     if wanted is not None:
-        for form in offered:
-            if form.value == wanted:
-                return form
-        raise NotAcceptable([form.value for form in offered])
+        return named(wanted, offered)
     accept = request.headers.get("accept") or "*/*"
     if accept == "*/*":
         return offered[0]

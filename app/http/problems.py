@@ -1,4 +1,4 @@
-"""Every error as an RFC 9457 problem: one table from error class to status, one shape for all replies."""
+"""Every error as a reply: the problems of `app.problems`, and those of the framework and the database."""
 
 from __future__ import annotations
 
@@ -16,85 +16,19 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from app import errors
-from app.ingest import errors as ingest
-from core import errors as core
-from core.budget import HOW_TO_WRITE
-from core.intervals.levels import OUT_OF_BOUNDS
-from rugnik.wire.limits import NAME, NO_CONTROL
+from app.problems import MEDIA_TYPE, TABLE, TYPE, invalid_request, problem, problem_of
 
 log = structlog.get_logger(__name__)
-
-MEDIA_TYPE = "application/problem+json"
-_TYPE = "urn:rugnik:problem:"
-_EPSILONS = ("epsilon", "budget", "estimate", "above", "two_persons_above")  # fields that are decimal strings
-IN_WORDS = {  # what a pattern asks for
-    NAME: "A name has letters, digits, dot, dash and underscore: up to 64, the first a letter or digit.",
-    NO_CONTROL: "A text here has no line ends and no other control characters.",
-}
-# pydantic's errors about dataclasses and choices, under the names that clients of this service know.
-_ERROR_TYPES = {
-    "unexpected_keyword_argument": "extra_forbidden",
-    "dataclass_type": "model_attributes_type",
-    "literal_error": "enum",
-}
-_MESSAGES = {
-    "extra_forbidden": "a field that is not known here",
-    "model_attributes_type": "Input should be a valid dictionary or object to extract fields from",
-}
 
 
 class Problem(BaseModel):
     """RFC 9457: what went wrong, for a program (`type`) and for a person (`detail`)."""
 
-    type: str = Field(examples=[_TYPE + "insufficient-budget"])
+    type: str = Field(examples=[TYPE + "insufficient-budget"])
     title: str
     status: int
     detail: str
 
-
-# (status, name, title), looked up along the class's ancestors.
-_TABLE: dict[type[Exception], tuple[int, str, str]] = {
-    errors.NotAuthenticated: (401, "not-authenticated", "A valid key is needed"),
-    errors.NotAllowed: (403, "not-allowed", "This key may not do that"),
-    errors.OwnRequest: (403, "own-request", "Another key has to approve this"),
-    errors.ForgedRequest: (403, "forged-request", "The request did not come from a page of this service"),
-    errors.NotFound: (404, "not-found", "Not found"),
-    errors.NotAcceptable: (406, "not-acceptable", "The answer is not offered in this form"),
-    errors.TooSlow: (408, "too-slow", "The body came too slowly"),
-    errors.NameTaken: (409, "name-taken", "The name is taken"),
-    errors.DatasetClosed: (409, "dataset-closed", "The dataset is closed"),
-    errors.ReleaseEnded: (409, "release-ended", "The release is no longer open"),
-    errors.RequestDecided: (409, "request-decided", "The request was decided before"),
-    errors.QuotaReached: (409, "quota-reached", "No room for one more"),
-    core.InsufficientBudget: (409, "insufficient-budget", "Not enough epsilon is left"),
-    ingest.UploadTooLarge: (413, "too-large", "The upload is too large"),
-    errors.TooLarge: (413, "too-large", "The body is too large"),
-    errors.UnsupportedMedia: (415, "unsupported-media-type", "Uploads of this kind are not read"),
-    errors.RefusedRequest: (400, "bad-request", "The request cannot be taken"),
-    errors.IdempotencyConflict: (422, "idempotency-conflict", "The Idempotency-Key belongs to another order"),
-    errors.BudgetTooLarge: (422, "budget-too-large", "More epsilon than one dataset may be given"),
-    core.InvalidEpsilon: (422, "invalid-epsilon", "Not an epsilon"),
-    core.InvalidQuery: (422, "invalid-query", "This question cannot be answered"),
-    core.InvalidDomain: (422, "invalid-domain", "The attributes cannot be gridded"),
-    core.TooManyCells: (422, "too-many-cells", "The grid would have too many cells"),
-    core.InvalidOrder: (422, "invalid-order", "No grid can serve this order"),
-    core.InvalidCounts: (422, "invalid-counts", "These are not the counts that are awaited"),
-    ingest.ColumnFault: (422, "unfit-columns", "The columns do not fit the attributes"),
-    errors.HeadTooLarge: (431, "head-too-large", "The head of the request is too large"),
-    ingest.SpoolFailure: (503, "spool-failure", "The upload could not be held"),
-    ingest.IngestError: (422, "unreadable-upload", "The file cannot be read"),
-    errors.PublishDelayed: (503, "publish-delayed", "The synopsis is not stored yet"),
-    errors.CorruptSynopsis: (503, "corrupt-synopsis", "The stored synopsis does not match the ledger"),
-    errors.TooMuchWork: (422, "too-much-work", "This answer would take too long"),
-    errors.AnswerStopped: (422, "answer-stopped", "This answer took too long"),
-    errors.AnswerLost: (503, "answer-lost", "The answer was lost"),
-    errors.TooManyRequests: (429, "too-many-requests", "Too many requests of this key at once"),
-    errors.NotCosigned: (503, "not-cosigned", "The outside witnesses have not signed the charge yet"),
-    errors.ReadOnly: (503, "read-only", "The service is read-only"),
-    errors.ReceiptPending: (409, "receipt-pending", "No checkpoint holds the publication yet"),
-    errors.NotReady: (503, "not-ready", "The service is not ready"),
-    errors.Busy: (503, "busy", "Too much at once"),
-}
 
 _TRY_LATER = (
     errors.Busy,
@@ -105,17 +39,7 @@ _TRY_LATER = (
     errors.ReceiptPending,
 )
 
-REFUSALS: tuple[type[Exception], ...] = (*_TABLE, OperationalError, PoolTimeout)  # what `response_to` takes
-
-# The variable that raises a cap; the other caps are fixed.
-_SETTINGS = {
-    ingest.Cap.BYTES: "RUGNIK_MAX_UPLOAD_BYTES",
-    ingest.Cap.INFLATED_BYTES: "RUGNIK_MAX_INFLATED_BYTES",
-    ingest.Cap.ROWS: "RUGNIK_MAX_UPLOAD_ROWS",
-    ingest.Cap.WIDE_ROWS: "RUGNIK_MAX_WIDE_ROWS",
-    ingest.Cap.COLUMNS: "RUGNIK_MAX_UPLOAD_COLUMNS",
-    ingest.Cap.SPOOL_BYTES: "RUGNIK_MAX_SPOOL_BYTES",
-}
+REFUSALS: tuple[type[Exception], ...] = (*TABLE, OperationalError, PoolTimeout)  # what `response_to` takes
 
 
 # What the framework refuses by itself, in a sentence.
@@ -126,56 +50,17 @@ _SENTENCES = {
 }
 
 
-def _of(error: Exception) -> tuple[int, str, str]:
-    return next(_TABLE[ancestor] for ancestor in type(error).__mro__ if ancestor in _TABLE)
-
-
 def reply(status: int, name: str, title: str, detail: str, **fields: Any) -> JSONResponse:
     """A problem as a response; `fields` are the extension members."""
-    body = {"type": _TYPE + name, "title": title, "status": status, "detail": detail, **fields}
-    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE)
-
-
-def _extensions(error: Any) -> dict[str, Any]:
-    """The fields of an error that a program may want, as extension members."""
-    fields: dict[str, Any] = {}
-    match error:
-        case core.InsufficientBudget():
-            fields = {"requested": str(error.requested), "remaining": str(error.remaining)}
-        case core.TooManyCells():
-            fields = {"wanted": error.wanted, "allowed": error.allowed, "setting": "RUGNIK_MAX_CELLS"}
-        case errors.ReleaseEnded():
-            fields = {"state": error.state, "synopsis": {"digest": error.digest} if error.digest else None}
-        case errors.RequestDecided():
-            fields = {"state": error.state}
-        case errors.BudgetTooLarge():
-            fields = {"limit": str(error.limit), "setting": "RUGNIK_MAX_BUDGET"}
-        case errors.QuotaReached():
-            fields = {"limit": error.limit, "setting": error.setting}
-        case errors.TooMuchWork():
-            fields = {"seconds": error.seconds, "allowed": error.limit, "setting": "RUGNIK_MAX_ANSWER_SECONDS"}
-        case errors.AnswerStopped():
-            fields = {"allowed": error.limit, "setting": "RUGNIK_ANSWER_TIMEOUT_SECONDS"}
-        case ingest.IngestError():
-            fields = _upload_extensions(error)
-    return fields
-
-
-def _upload_extensions(error: Any) -> dict[str, Any]:
-    match error:
-        case ingest.UploadTooLarge():
-            return {"allowed": error.allowed, "setting": _SETTINGS.get(error.cap)}
-        case ingest.ColumnFault():
-            return {"columns": list(error.names)}
-    return {}
+    return JSONResponse(problem(status, name, title, detail, **fields), status_code=status, media_type=MEDIA_TYPE)
 
 
 def response_to(error: Exception) -> JSONResponse:
     """The problem that one of REFUSALS stands for."""
     if isinstance(error, OperationalError | PoolTimeout):
         return _unavailable(error)
-    status, name, title = _of(error)
-    response = reply(status, name, title, str(error), **_extensions(error))
+    body = problem_of(error)
+    response = JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE)
     if isinstance(error, errors.NotAuthenticated):
         response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, _TRY_LATER):
@@ -190,37 +75,8 @@ def _known(_request: Request, error: Exception) -> JSONResponse:
 def _invalid(_request: Request, error: Exception) -> JSONResponse:
     """422 of the framework: where and what kind, never what was sent."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
-    places = [_place(invalid) for invalid in error.errors()]
-    detail = "; ".join(
-        place["msg"] if place["type"] == "json_invalid" else f"{'.'.join(map(str, place['loc']))}: {place['msg']}"
-        for place in places
-    )
-    return reply(422, "invalid-request", "The request is not valid", detail, errors=places)
-
-
-def _place(invalid: Any) -> dict[str, Any]:
-    """One entry of `errors`: where in the request, which kind of mistake, and what to do."""
-    kind, loc = _ERROR_TYPES.get(invalid["type"], invalid["type"]), list(invalid["loc"])
-    # The last part of an unknown field's place is its name, and that is the client's text.
-    return {"loc": loc[:-1] if kind == "extra_forbidden" else loc, "type": kind, "msg": _message(invalid, kind)}
-
-
-def _message(invalid: Any, kind: str) -> str:
-    """The framework's words, or plainer ones for what newcomers meet first."""
-    field = invalid["loc"][-1]
-    match kind:
-        case "extra_forbidden" | "model_attributes_type":
-            return _MESSAGES[kind]
-        case "json_invalid":
-            return f"The body is not JSON: see character {int(field) + 1}."  # it counts from 0, and people do not
-        case "string_type" if field in _EPSILONS:
-            return f'Send {field} as a string, such as "0.5".'
-        case "string_too_long" if field in _EPSILONS:
-            return HOW_TO_WRITE
-        case _ if field == "level":
-            return OUT_OF_BOUNDS
-        case _:
-            return IN_WORDS.get(invalid.get("ctx", {}).get("pattern"), str(invalid["msg"]))
+    body = invalid_request(error.errors())
+    return JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE)
 
 
 def _http(_request: Request, error: Exception) -> JSONResponse:

@@ -41,20 +41,28 @@ class Format:
     title     its name, for people
     suffixes  endings of file names that stand for it; each may be followed by .gz
     read      (chunks of the body, wanted columns, limits) -> batches of rows
+    is_held   whether `read` holds the body until its end has come, up to `Limits.buffer_bytes` of it in memory
     """
 
     title: str
     suffixes: tuple[str, ...]
     read: Reader
+    is_held: bool = False
 
 
 # In the order in which the dashboard offers them; the first is its choice for a file name with another ending.
 FORMATS = {
     MediaType.CSV: Format("CSV", (".csv",), read_csv),
     MediaType.NDJSON: Format("NDJSON", (".ndjson", ".jsonl"), read_ndjson),
-    MediaType.PARQUET: Format("Parquet", (".parquet", ".pq"), read_parquet),
+    MediaType.PARQUET: Format("Parquet", (".parquet", ".pq"), read_parquet, is_held=True),
     MediaType.ARROW_STREAM: Format("Arrow stream", (".arrow", ".arrows"), read_arrow),
 }
+
+
+def holds_body(chunks: Iterable[bytes] | LocalFile, *, media_type: MediaType, gzip: bool) -> bool:
+    """Whether `read_batches` takes up to `Limits.buffer_bytes` of memory to hold such a body."""
+    is_read_in_place = isinstance(chunks, LocalFile) and not gzip
+    return FORMATS[media_type].is_held and not is_read_in_place
 
 
 def read_batches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.domain.domain import Domain
@@ -25,9 +25,10 @@ class Limits:
     max_columns         columns of the file, wanted or not
     max_line_bytes      of a line of CSV or NDJSON; a longer line is a bad row
     max_block_bytes     of an Arrow message or a Parquet page, which must be in memory as a whole
-    buffer_bytes        of records in memory while the grid is not planned yet, or while the layers of an adaptive
-                        release are counted; the rest goes to the sealed spool
-    spool_bytes         of a sealed spool: a Parquet body, or the records beyond buffer_bytes
+    buffer_bytes        of a Parquet body in memory, and of records in memory while the grid is not planned yet or while
+                        the layers of an adaptive release are counted; the rest goes to the sealed spool. Where an
+                        upload holds both, each has half: see `halved`
+    spool_bytes         of a Parquet body, or of a sealed spool of the records beyond buffer_bytes
     spool_folder        where the unlinked files of spools are; None: the system's folder for temporary files
     """
 
@@ -41,6 +42,10 @@ class Limits:
     buffer_bytes: int = 64 * MIB
     spool_bytes: int = 4 * GIB
     spool_folder: Path | None = None
+
+    def halved(self) -> Limits:
+        """The same with half of buffer_bytes: for each of two buffers that are in use at the same time."""
+        return replace(self, buffer_bytes=self.buffer_bytes // 2)
 
     def most_wide_rows(self, domain: Domain) -> int:
         """The most rows of a release of four or more attributes, such that all of them take the same memory.

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge, attempt
+from app.ingest.held_body import HeldBody
 from app.ingest.limits import KIB, Limits
 from app.ingest.local_file import LocalFile
 from app.ingest.parquet_texts import (
@@ -25,7 +26,6 @@ from app.ingest.parquet_texts import (
     shared_leaves,
     sharing,
 )
-from app.ingest.spool import SealedSpool
 from app.ingest.thrift import I32, I64, LIST, STRUCT, Struct, decode
 
 NOT_PARQUET = "The body is not a Parquet file, or a damaged one."
@@ -130,7 +130,7 @@ class _Measured:
 
 
 def require_bounded(
-    spool: SealedSpool | LocalFile, metadata: Struct, pages_end: int, leaves: Sequence[Leaf], limits: Limits
+    source: HeldBody | LocalFile, metadata: Struct, pages_end: int, leaves: Sequence[Leaf], limits: Limits
 ) -> Reading:
     """How the columns can be read.
 
@@ -143,7 +143,7 @@ def require_bounded(
     budget = _Budget()
     row_groups = []
     for rows, chunks in attempt(partial(_row_groups, metadata, leaves, pages_end), NOT_PARQUET):
-        texts = [_measured(spool, chunk, budget, limits) for chunk in chunks]
+        texts = [_measured(source, chunk, budget, limits) for chunk in chunks]
         row_groups.append((rows, [each for each in texts if each is not None]))
     shared = shared_leaves(row_groups, limits)
     return Reading(rows_at_once(sharing(row_groups, shared), limits), shared)
@@ -171,16 +171,16 @@ def _row_groups(metadata: Struct, leaves: Sequence[Leaf], pages_end: int) -> lis
     return row_groups
 
 
-def _measured(spool: SealedSpool | LocalFile, chunk: _Chunk, budget: _Budget, limits: Limits) -> TextPages | None:
+def _measured(source: HeldBody | LocalFile, chunk: _Chunk, budget: _Budget, limits: Limits) -> TextPages | None:
     """Check the pages of a chunk; returns what they say about its texts, None if it is no text column."""
     measured = _Measured()
-    for page in _pages(spool, chunk, limits):
+    for page in _pages(source, chunk, limits):
         budget.use(page, limits)
         if not chunk.leaf.is_text:
             continue
         if page.is_dictionary:
             require_few_entries(page.entries, limits)
-            measured.longest = max(measured.longest, _longest(spool, chunk, page, budget))
+            measured.longest = max(measured.longest, _longest(source, chunk, page, budget))
         elif page.values:
             refers = page.encoding in {_PLAIN_DICTIONARY, _RLE_DICTIONARY}
             measured.rows.append(page.values)
@@ -191,22 +191,22 @@ def _measured(spool: SealedSpool | LocalFile, chunk: _Chunk, budget: _Budget, li
     return TextPages(leaf.index, measured.longest, measured.rows, measured.sizes, leaf.is_shared)
 
 
-def _longest(spool: SealedSpool | LocalFile, chunk: _Chunk, page: _Page, budget: _Budget) -> int:
+def _longest(source: HeldBody | LocalFile, chunk: _Chunk, page: _Page, budget: _Budget) -> int:
     """Bytes of the longest text of a dictionary page, or more where it would take too long to look at all of them."""
     budget.walked += page.entries
     if chunk.leaf.is_shared or budget.walked > MAX_WALKED_ENTRIES:
         return page.inflated
-    spool.seek(page.start)
-    content = spool.read(page.compressed)
+    source.seek(page.start)
+    content = source.read(page.compressed)
     measure = partial(longest_entry, content, entries=page.entries, inflated=page.inflated, codec=chunk.codec)
     return attempt(measure, NOT_PARQUET)
 
 
-def _pages(spool: SealedSpool | LocalFile, chunk: _Chunk, limits: Limits) -> Iterator[_Page]:
+def _pages(source: HeldBody | LocalFile, chunk: _Chunk, limits: Limits) -> Iterator[_Page]:
     """Yield the pages of a chunk up to its last value; raises if one exceeds the limits or the end of the chunk."""
     position, values = chunk.start, 0
     while values < chunk.values:
-        page = _page_at(spool, position, chunk, limits)
+        page = _page_at(source, position, chunk, limits)
         if max(page.compressed, page.inflated) > limits.max_block_bytes:
             raise UploadTooLarge(Cap.BLOCK_BYTES, limits.max_block_bytes)
         if page.encoding == _DELTA_BYTE_ARRAY:
@@ -218,13 +218,13 @@ def _pages(spool: SealedSpool | LocalFile, chunk: _Chunk, limits: Limits) -> Ite
         yield page
 
 
-def _page_at(spool: SealedSpool | LocalFile, position: int, chunk: _Chunk, limits: Limits) -> _Page:
+def _page_at(source: HeldBody | LocalFile, position: int, chunk: _Chunk, limits: Limits) -> _Page:
     """The page whose header starts at a position."""
     most = min(limits.max_block_bytes, chunk.stop - position) if chunk.leaf.is_text else _HEADER_BYTES
     count = _SHORT_HEADER_BYTES
     while True:
-        spool.seek(position)
-        data = spool.read(count)
+        source.seek(position)
+        data = source.read(count)
         if count >= most:
             return attempt(partial(_page, data, position, chunk.leaf.value_bytes), NOT_PARQUET)
         with suppress(Exception):

@@ -1,4 +1,4 @@
-"""Reader of Parquet: the body goes to a sealed spool, because the footer comes last, and is then read page by page."""
+"""Reader of Parquet: the body is held until its end, because the footer comes last, and is then read page by page."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from app.ingest.arrow_messages import metadata_of, require_small_metadata
 from app.ingest.batch import Batch, Columns, Wanted, positions
 from app.ingest.columns.arrow import storage_type
 from app.ingest.errors import AmbiguousColumns, Cap, UnreadableFile, UploadTooLarge, WrongColumnType, attempt
+from app.ingest.held_body import HeldBody
 from app.ingest.limits import MIB, Limits
 from app.ingest.local_file import LocalFile
 from app.ingest.parquet_pages import NOT_PARQUET, Leaf, require_bounded
-from app.ingest.spool import SealedSpool
 from app.ingest.thrift import BINARY, LIST, Struct, decode
 
 # Three bytes of a hostile footer can cost a kilobyte of memory. A whole footer of this kind costs 350 MB (measured). An
@@ -43,7 +43,7 @@ _KEY, _VALUE = (1, BINARY), (2, BINARY)  # struct KeyValue
 _ARROW_SCHEMA = b"ARROW:schema"
 
 _Result = TypeVar("_Result")
-Source = SealedSpool | LocalFile
+Source = HeldBody | LocalFile
 
 
 def read_parquet(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Generator[Batch]:
@@ -51,11 +51,11 @@ def read_parquet(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Gen
 
     Raises UnreadableFile, ColumnFault, UploadTooLarge or SpoolFailure.
     """
-    with SealedSpool(max_bytes=limits.spool_bytes, folder=limits.spool_folder) as spool:
+    with HeldBody(limits) as body:
         for chunk in chunks:
-            spool.append(chunk)
-        spool.seal()
-        yield from read_seekable_parquet(spool, wanted, limits)
+            body.append(chunk)
+        body.seal()
+        yield from read_seekable_parquet(body, wanted, limits)
 
 
 def read_seekable_parquet(source: Source, wanted: Wanted, limits: Limits) -> Generator[Batch]:

@@ -22,7 +22,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-import pyarrow as pa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -112,18 +111,6 @@ class SealedSpool:
             self._tail.clear()
             self._opened.clear()
             del self._cipher
-
-    def for_arrow(self) -> pa.NativeFile:
-        """The spool as a file of pyarrow."""
-        return pa.PythonFile(self, mode="r")
-
-    def readable(self) -> bool:
-        """Whether `read` may be called."""
-        return self._sealed
-
-    def seekable(self) -> bool:
-        """Whether `seek` may be called."""
-        return self._sealed
 
     def tell(self) -> int:
         """The offset at which the next `read` starts."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from app.ingest.batch import Batch, Wanted
 from app.ingest.errors import Cap, UploadTooLarge
-from app.ingest.formats import MediaType, read_batches
+from app.ingest.formats import MediaType, holds_body, read_batches
 from app.ingest.limits import Limits
 from app.ingest.local_file import LocalFile
 from app.ingest.people import PersonBuffer
@@ -140,6 +140,10 @@ def read_upload(
     exist until the `with` block ends. For persons, rows are counted or held after the last row of the body, when it is
     known which of them are kept. Raises IngestError.
     """
+    plan = make_plan(order, max_cells=max_cells) if isinstance(order.size, DeclaredSize) else None
+    is_counted_at_once = plan is not None and not plan.is_layered and not order.unit.is_person
+    if not is_counted_at_once and holds_body(chunks, media_type=media_type, gzip=gzip):
+        limits = limits.halved()  # for the body and for the rows that are read from it
 
     def take(keep: Callable[[Records], None]) -> Ingest:
         source = _Source(
@@ -153,7 +157,6 @@ def read_upload(
         )
         return source.take_people(keep) if order.unit.is_person else source.take(lambda _ids, records: keep(records))
 
-    plan = make_plan(order, max_cells=max_cells) if isinstance(order.size, DeclaredSize) else None
     if plan is None or plan.is_layered:
         with RecordBuffer(dtypes=[each.code_type for each in domain.attributes], limits=limits) as buffer:
             yield HeldRows(buffer, take(buffer.add), order.unit)
@@ -177,6 +180,8 @@ def check_upload(
     They are exact, so show them to the curator only. For persons, `Ingest.rows_kept_by` compares COMPARED_BOUNDS.
     Raises IngestError.
     """
+    if unit.is_person and holds_body(chunks, media_type=media_type, gzip=gzip):
+        limits = limits.halved()
     source = _Source(
         chunks=chunks,
         media_type=media_type,

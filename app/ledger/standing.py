@@ -16,6 +16,7 @@ class Standing:
 
     `step` is the place of its last draw (`core.ledger.kinds.STEPS`), 0 before the first. Where rows are counted
     elsewhere, `size` is the bought size, once it is drawn, and `layers` are the digests of the layers drawn so far.
+    `card` is the digest of its card, once it is published; None for a release from before there were cards.
     """
 
     state: State
@@ -25,6 +26,7 @@ class Standing:
     step: int = 0
     size: int | None = None
     layers: tuple[bytes, ...] = ()
+    card: str | None = None
 
     @classmethod
     def of(cls, record: ReleaseRecord) -> Standing:
@@ -32,7 +34,16 @@ class Standing:
         digest = record.digest.hex() if record.digest is not None else None
         state = record.last.description.state
         assert state is not None  # noqa: S101 - a release's last entry is of a kind that gives it a state
-        return cls(state, Epsilon(record.nano), record.charge_seq, digest, record.step, record.size, record.layers)
+        return cls(
+            state=state,
+            epsilon=Epsilon(record.nano),
+            seq=record.charge_seq,
+            digest=digest,
+            step=record.step,
+            size=record.size,
+            layers=record.layers,
+            card=record.card.hex() if record.card is not None else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

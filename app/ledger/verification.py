@@ -1,4 +1,4 @@
-"""Verifying everything that is on record: the whole chain from its first entry, every synopsis, and the witness.
+"""Verifying everything that is on record: the whole chain from its first entry, every synopsis and card, the witness.
 
 The walk starts anew each time and trusts nothing that the process remembers. It reads batch by batch, each in a short
 transaction, and holds one synopsis at a time.
@@ -16,6 +16,7 @@ from app.ledger.book import Book
 from app.ledger.entries import holds
 from app.ledger.replay import stored_after
 from app.releases import datasets
+from app.releases.cards import stored_card
 from app.releases.orders import ReleaseOrder
 from app.releases.publishing import layer_bytes
 from app.releases.reading import stored_synopsis
@@ -131,6 +132,9 @@ def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str |
             charge = book.charge(record)
         except LedgerBroken as error:
             return error.outcome.reason
+        reason = _card_fault(book, publish, charge)
+        if reason is not None:
+            return reason
     try:
         if not _as_ordered(synopsis, release, record, charge):
             return _OTHER_TERMS
@@ -138,6 +142,30 @@ def _synopsis_fault(service: Service, walk: Walk, publish: LedgerEntry) -> str |
     except (CoreError, KeyError, NotReady, TypeError, ValueError):
         return "The terms of the release cannot be read from its charge and its dataset's first grant."
 
+
+def _card_fault(book: Book, publish: LedgerEntry, charge: LedgerEntry) -> str | None:
+    """Why the card of a publish is not the one on record; None where it is, or where none is on record."""
+    if "card" not in publish.detail:  # published before there were cards
+        return None
+    try:
+        card = stored_card(book, str(publish.release), str(publish.detail["card"]))
+        predicate = card.predicate
+        said = (
+            card.synopsis_digest,
+            predicate["dataset"]["name"],
+            predicate["release"]["id"],
+            predicate["release"]["ledger_entry"],
+            predicate["privacy"]["epsilon"],
+        )
+    except CorruptSynopsis as error:
+        return str(error)
+    except (IndexError, KeyError, TypeError):
+        return _OTHER_CARD
+    charged = (publish.detail["digest"], publish.dataset, publish.release, charge.seq, str(charge.epsilon))
+    return None if said == charged else _OTHER_CARD
+
+
+_OTHER_CARD = "The card says another synopsis, dataset, release, charge or epsilon than the ledger."
 
 _OTHER_TERMS = (
     "The synopsis says another release, dataset, epsilon, domain, unit, rule or noise than its charge and grant."

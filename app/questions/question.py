@@ -22,6 +22,7 @@ from app.questions.boxes import require_where
 from app.questions.prepared import Prepared
 from core.canonical import canonical_json
 from core.checkpoint import Checkpoint
+from core.errors import InvalidQuery
 from core.noisy_histogram import NoisyHistogram
 from core.queries.effort import Effort, effort_of_cells
 from rugnik import wire
@@ -154,3 +155,8 @@ def registered() -> list[Registered]:
     for module in pkgutil.iter_modules(app.questions.__path__):
         import_module(f"app.questions.{module.name}")
     return [_REGISTRY[path] for path in sorted(_REGISTRY)]
+
+
+def unknown_parameter(names: Sequence[str]) -> InvalidQuery:
+    """The refusal of a parameter whose name is not among these."""
+    return InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(names) or 'none'}.")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Annotated
 
-from app.questions import files
 from app.questions.encoding import encode
-from app.questions.files import Format
+from app.questions.formats import Format, FormatName, named
+from app.questions.json_rows import json_rows
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question
 from core.checkpoint import Checkpoint, carry_on
 from core.domain.number import Number
 from core.queries.synthetic import synthetic_rows
 from rugnik import wire
+from rugnik.wire.limits import Doc, Limits, Seed
+from rugnik.wire.where import SLICE, Where
 
 FORMS = (Format.JSON, Format.CSV, Format.PARQUET)
 
@@ -33,6 +36,16 @@ def rows(count: int, seed: int, form: Format) -> Question:
     return Question("rows", {"count": count, "seed": seed, "format": form.value}, answer)
 
 
+def get_rows(
+    count: Annotated[int, Limits(ge=1), Doc("How many rows.")] = 1000,
+    seed: Seed = 0,
+    format: FormatName = None,  # noqa: A002 - the name it has in the API
+    where: Annotated[Where | None, Doc(SLICE)] = None,
+) -> Question:
+    """Draw synthetic rows from the synopsis: uniform within a cell, from non-negative counts."""
+    return rows(count, seed, named(format, FORMS)).about(where)
+
+
 def in_pieces(question: Question, prepared: Prepared, form: Format) -> Generator[bytes, None, None]:
     """The bytes of the reply to a question made by `rows`."""
     part = prepared.part(question.where)
@@ -40,5 +53,7 @@ def in_pieces(question: Question, prepared: Prepared, form: Format) -> Generator
     count, seed = question.parameters["count"], question.parameters["seed"]
     blocks = synthetic_rows(part.histogram, count, seed, part.cumulative)
     if form is Format.JSON:
-        return files.json_rows(blocks, attributes, encode(question.answer(prepared, carry_on)))
-    return files.written(files.rows(blocks, attributes, form), form)
+        return json_rows(blocks, attributes, encode(question.answer(prepared, carry_on)))
+    from app.questions.files import writing  # noqa: PLC0415 - pyarrow: no other answer needs it
+
+    return writing.written(writing.rows(blocks, attributes, form), form)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
+from typing import Annotated
 
 import numpy as np
 
-from app.questions import files
 from app.questions.encoding import axis_reply, cells_reply, listed
-from app.questions.files import Format
+from app.questions.formats import Format, FormatName, named
 from app.questions.layers import layers_reply
 from app.questions.prepared import Prepared
 from app.questions.question import Common, Question
@@ -26,6 +26,8 @@ from core.noisy_histogram import NoisyHistogram
 from core.queries.effort import effort_of_listing
 from core.synopsis import Synopsis
 from rugnik import wire
+from rugnik.wire.limits import Doc, Level, Limits
+from rugnik.wire.where import SLICE, Where
 
 FORMS = (Format.JSON, Format.CSV, Format.PARQUET, Format.ARROW)
 
@@ -75,9 +77,21 @@ def synopsis(level: float, form: Format = Format.JSON, cells: int | None = None)
     return Question("synopsis", parameters | together, answer, effort_of=effort_of_listing)
 
 
-def part(level: float, form: Format, cells: int | None, where: Sequence[str] | None) -> Question:
-    """The same question about a part of the rows."""
-    return synopsis(level, form, cells).about(where)
+def get_synopsis(
+    format: FormatName = None,  # noqa: A002 - the name it has in the API
+    level: Level = 0.95,
+    where: Annotated[Where | None, Doc(SLICE)] = None,
+    cells: Annotated[
+        int | None,
+        Limits(ge=1, le=2**24),
+        Doc(
+            "Of an adaptive release, as JSON: neighbouring leaves are taken together until at most so many are left, "
+            "or its coarse cells; the other layers are left out."
+        ),
+    ] = None,
+) -> Question:
+    """Take the whole noisy histogram away, or a part of it."""
+    return synopsis(level, named(format, FORMS), cells).about(where)
 
 
 def _layers(histogram: NoisyHistogram, level: float, most: int | None) -> wire.Layers | None:
@@ -95,9 +109,11 @@ def _layers(histogram: NoisyHistogram, level: float, most: int | None) -> wire.L
 
 def in_pieces(question: Question, prepared: Prepared, form: Format) -> Generator[bytes, None, None]:
     """The bytes of a file in one of the forms other than JSON."""
+    from app.questions.files import writing  # noqa: PLC0415 - pyarrow: no other answer needs it
+
     part = prepared.part(question.where)
     about = {"synopsis_digest": part.digest} | ({"slice": json.dumps(part.slice)} if part.slice else {})
-    return files.written(files.cells(part.histogram, form, about), form)
+    return writing.written(writing.cells(part.histogram, form, about), form)
 
 
 def _offsets(synopsis: Synopsis, histogram: NoisyHistogram) -> wire.Offsets | None:

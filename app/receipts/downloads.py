@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
-from io import BytesIO
-from zipfile import ZIP_STORED, BadZipFile, ZipFile
+
+from app.bundles.bundle import Bundle
+from rugnik.errors import UnfitBundle
 
 Progress = Callable[[int, int], None]  # parts done, parts in total
-
-_MOST_MEMBERS = 20
 
 
 class UnfitFile(ValueError):
@@ -42,28 +40,9 @@ class Form(StrEnum):
         return cls.JSON if data[:64].lstrip().startswith(b"{") else cls.CSV
 
 
-@dataclass(frozen=True, slots=True)
-class Bundled:
-    """The members of a bundle that are checked."""
-
-    synopsis: bytes
-    receipt: bytes
-    card: bytes | None
-
-
-def unbundled(data: bytes) -> Bundled:
+def unbundled(data: bytes) -> Bundle:
     """The members of a bundle `x.rugnik`; UnfitFile where it is none."""
     try:
-        with ZipFile(BytesIO(data)) as archive:
-            members = archive.infolist()
-            names = [member.filename for member in members]
-            if len(set(names)) != len(names) or len(names) > _MOST_MEMBERS:
-                raise UnfitFile("The bundle has a member twice, or too many members.")
-            if any(member.compress_type != ZIP_STORED or member.file_size > len(data) for member in members):
-                raise UnfitFile("The bundle has a compressed member: a bundle stores its members as they are.")
-            card = archive.read("card.json") if "card.json" in names else None
-            return Bundled(archive.read("synopsis.bin"), archive.read("receipt.tlog-proof"), card)
-    except KeyError:
-        raise UnfitFile("The bundle has no synopsis.bin or no receipt.tlog-proof.") from None
-    except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError):
-        raise UnfitFile("The bundle cannot be read.") from None
+        return Bundle.from_bytes(data)
+    except UnfitBundle as error:
+        raise UnfitFile(str(error)) from None

@@ -17,8 +17,9 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from app.questions.columns import cell_columns
-from app.questions.files import Format, cells, written
+from app.questions.files.columns import cell_columns
+from app.questions.files.writing import cells, written
+from app.questions.formats import Format
 from app.receipts.downloads import Progress, UnfitFile
 from core.arrays import Floats, Wholes
 from core.domain.attribute import Attribute

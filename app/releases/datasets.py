@@ -11,6 +11,7 @@ from sqlalchemy import select
 from app.access.permissions import Permission
 from app.access.principal import Principal
 from app.access.quotas import require_room_for_dataset
+from app.cards.about import about_of
 from app.errors import BudgetTooLarge, NameTaken, NotAllowed, NotFound, NotReady
 from app.ledger.appending import OpenBook, open_book
 from app.ledger.book import Book, read_book
@@ -60,6 +61,7 @@ class Dataset:
     earlier: int
     last_published: tuple[str, Standing] | None
     two_persons_above: Epsilon | None
+    about: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,12 @@ def register(
     budget: Epsilon,
     unit: Unit = RECORD,
     two_persons_above: Epsilon | None = None,
+    about: Mapping[str, str] | None = None,
 ) -> Dataset:
     """Register a population with its first grant. Its name is taken for ever, and its unit is fixed.
 
-    `two_persons_above` sets its two-person rule at once, so that nothing is ordered before the rule holds.
+    `two_persons_above` sets its two-person rule at once, so that nothing is ordered before the rule holds. `about` are
+    texts for the card of its releases (`app.cards.about`). They are on record where there are any.
     """
     schema = Schema(domain, unit)
     if not caller.may_see(name):
@@ -108,6 +112,7 @@ def register(
             "domain": schema.domain.to_ledger(),
             "unit": schema.unit.to_json(),
             "description": description,
+            **({"about": dict(about)} if about else {}),
         }
         require_grantable(service, book, name, budget)
         book.append(Kind.GRANT, dataset=name, actor=caller.actor, epsilon=budget, detail=detail)
@@ -214,6 +219,7 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
         earlier=newest.before,
         last_published=None if is_listed else next(iter(published.items()), None),
         two_persons_above=_rule_of(account),
+        about=about_of(account.registration),
     )
 
 

@@ -21,12 +21,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import NotReady, PublishDelayed
 from app.ledger.appending import ended, open_book
+from app.releases.cards import card_of
 from app.service import Service
-from app.storage.tables import layers, synopses
+from app.storage.tables import cards, layers, synopses
 from core.arrays import Wholes
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import Kind, step_of
-from core.synopsis import Synopsis
+from core.synopsis import Synopsis, digest_of
 
 log = structlog.get_logger(__name__)
 
@@ -45,12 +46,14 @@ class Drawn:
     """Noisy numbers that are paid for and not yet stored: the `draw` entry before them, and what storing them takes.
 
     `kind` and `detail` are those of the entry that follows: `publish` for a synopsis, `step` for anything before it.
+    With a synopsis goes its card, which is made when it is stored: `result` is what the card is about.
     """
 
     draw: LedgerEntry
     kind: Kind
     detail: Mapping[str, Any]
     statements: tuple[Executable, ...] = ()
+    result: Synopsis | None = None
 
     @property
     def release(self) -> str:
@@ -60,12 +63,13 @@ class Drawn:
     @classmethod
     def synopsis(cls, draw: LedgerEntry, synopsis: Synopsis) -> Drawn:
         """The last step: the synopsis, which has all layers in it."""
-        body = zlib.compress(synopsis.to_bytes(), _LEVEL)
+        canonical = synopsis.to_bytes()
+        body = zlib.compress(canonical, _LEVEL)
         statements = (
             insert(synopses).values(release=synopsis.release, body=body),
             delete(layers).where(layers.c.release == synopsis.release),
         )
-        return cls(draw, Kind.PUBLISH, {"digest": synopsis.digest}, statements)
+        return cls(draw, Kind.PUBLISH, {"digest": digest_of(canonical)}, statements, synopsis)
 
     @classmethod
     def size(cls, draw: LedgerEntry, size: int) -> Drawn:
@@ -129,12 +133,17 @@ def _stored(service: Service, drawn: Drawn) -> bool:
                 raise ended(record)
             for statement in drawn.statements:
                 book.tx.execute(statement)
+            detail = dict(drawn.detail)
+            if drawn.result is not None:
+                card = card_of(book, record, drawn.result, published=service.today())
+                book.tx.execute(insert(cards).values(release=drawn.release, body=card.decode("ascii")))
+                detail["card"] = sha256(card).hexdigest()
             book.append(
                 drawn.kind,
                 dataset=drawn.draw.dataset,
                 release=drawn.release,
                 actor=drawn.draw.actor,
-                detail=drawn.detail,
+                detail=detail,
             )
     except _MAY_PASS as error:
         log.warning("publish_failed", release=drawn.release, error=type(error).__name__)

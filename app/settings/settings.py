@@ -145,10 +145,13 @@ class Settings(BaseSettings):
     upload_memory_bytes: int = Field(
         default=64 * MIB,
         ge=MIB,
-        description="Memory for the rows of one upload that wait for their grid; beyond it, the sealed spool.",
+        description="Memory for one upload: its Parquet body and its rows that wait for their grid; beyond it, the "
+        "sealed spool.",
     )
     max_spool_bytes: int = Field(
-        default=16 * GIB, ge=1, description="The most bytes one upload may hold sealed on disk."
+        default=16 * GIB,
+        ge=1,
+        description="The most bytes of a Parquet body, and of rows that one upload holds sealed on disk.",
     )
     spool_dir: Path | None = Field(
         default=None, description="Folder of the sealed spool; without it, the system's temporary folder."

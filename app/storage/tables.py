@@ -55,6 +55,14 @@ synopses = Table(
     Column("body", LargeBinary, nullable=False, comment="zlib of the canonical bytes; its digest is in the ledger"),
 )
 
+# Cards as they were published, byte for byte: a later version of rugnik may write others.
+cards = Table(
+    "cards",
+    metadata,
+    Column("release", String(32), primary_key=True),
+    Column("body", Text, nullable=False, comment="canonical JSON; its digest is in the ledger"),
+)
+
 # Noisy counts of the layers of a release that is counted elsewhere, until it is published: then they are part of the
 # synopsis, and are deleted here.
 layers = Table(

@@ -64,6 +64,7 @@ class ReleaseRecord:
 
     `step` is the place of its last `draw` in the course of a release (`core.ledger.kinds.STEPS`), 0 before the first.
     Where rows are counted elsewhere, `size` is the bought size and `layers` are the digests of the layers drawn so far.
+    `card` is the digest of its card; a release that was published before there were cards has none.
     """
 
     account: Account
@@ -75,6 +76,7 @@ class ReleaseRecord:
     step: int = 0
     size: int | None = None
     layers: tuple[bytes, ...] = ()
+    card: bytes | None = None
 
 
 class RequestState(StrEnum):

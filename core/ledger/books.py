@@ -191,6 +191,8 @@ def _publish_rule(books: Books, entry: LedgerEntry) -> str | None:
         return "The release is published before its last step is drawn."
     if not _DIGEST.fullmatch(str(entry.detail.get("digest"))):
         return "The publish names no digest of a synopsis."
+    if "card" in entry.detail and not _DIGEST.fullmatch(str(entry.detail["card"])):  # older ones have none
+        return "The publish names a card by something that is no digest."
     return None
 
 
@@ -201,6 +203,7 @@ def _publish(books: Books, entry: LedgerEntry) -> None:
         record.account.spent_on_drawn += record.nano
     record.last = Kind.PUBLISH
     record.digest = bytes.fromhex(entry.detail["digest"])
+    record.card = bytes.fromhex(entry.detail["card"]) if "card" in entry.detail else None
     record.account.published.append(str(entry.release))
 
 

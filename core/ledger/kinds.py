@@ -89,7 +89,7 @@ _DESCRIPTIONS: Mapping[Kind, KindDescription] = {
     ),
     Kind.PUBLISH: KindDescription(
         phrase="synopsis published",
-        meaning="The digest of the synopsis that a charge bought.",
+        meaning="The digest of the synopsis that a charge bought, and that of its card.",
         state=State.PUBLISHED,
     ),
     Kind.VOID: KindDescription(

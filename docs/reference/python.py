@@ -17,7 +17,7 @@ WIDTH = 110
 def text() -> str:
     """The client's methods by part, the values that they return, and the tree of errors."""
     import rugnik  # noqa: PLC0415 - for those who ask
-    from rugnik import Client, Retries, errors  # noqa: PLC0415 - as above
+    from rugnik import Client, OfflineRelease, Retries, errors  # noqa: PLC0415 - as above
 
     names = ", ".join(f"`{name}`" for name in rugnik.__all__)
     return sections(
@@ -28,6 +28,10 @@ def text() -> str:
             _docstring(Client),
             *(_part(owner) for owner in _owners(Client)),
             *(_terms(cls) for cls in _keyword_terms(Client)),
+            "## open",
+            _code(_signature("open", rugnik.open)),
+            _docstring(rugnik.open),
+            _part(OfflineRelease),
             "## Retries",
             _code("\n".join(_fields(Retries))),
             _docstring(Retries),
@@ -50,7 +54,8 @@ def _owners(client: type) -> Iterator[type]:
 def _methods(owner: type) -> Iterator[tuple[str, FunctionType]]:
     for name, member in vars(owner).items():
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-        if isinstance(function, FunctionType) and not name.startswith("_"):
+        same = hasattr(function, "__wrapped__")  # a question of the client, described there
+        if isinstance(function, FunctionType) and not name.startswith("_") and not same:
             yield name, function
 
 

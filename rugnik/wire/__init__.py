@@ -6,9 +6,11 @@ in `.raw`; those that are tables have `to_pandas()`. Epsilons are decimal string
 This package imports the standard library and `rugnik.errors`, and nothing else.
 """
 
+from rugnik.wire.about import About, AboutBody
 from rugnik.wire.alternatives import Alternative, CountPrediction, Prediction, Recommendation
 from rugnik.wire.assign import AssignBody, Assignment
 from rugnik.wire.base import Body, Reply
+from rugnik.wire.card import Card, CardSubject
 from rugnik.wire.cells import Axis, Reach
 from rugnik.wire.clusters import CentreShift, Clusters, ClusterUncertainty, Merge
 from rugnik.wire.common import (
@@ -67,6 +69,8 @@ from rugnik.wire.scan import Scan, ScanLine
 from rugnik.wire.synopsis import Offsets, Synopsis
 
 __all__ = [
+    "About",
+    "AboutBody",
     "Alternative",
     "Answer",
     "ApprovalRequest",
@@ -82,6 +86,8 @@ __all__ = [
     "Body",
     "Bounds",
     "Budget",
+    "Card",
+    "CardSubject",
     "CentreShift",
     "Charge",
     "ClusterUncertainty",

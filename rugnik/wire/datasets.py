@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from rugnik.wire.about import About, AboutBody
 from rugnik.wire.base import Body, Reply
 from rugnik.wire.kinds import KINDS
 from rugnik.wire.limits import MAX_DIMENSIONS, MAX_ROWS, DatasetName, Doc, EpsilonText, Finite, Limits, Line, one_of
@@ -99,6 +100,9 @@ class DatasetBody(Body):
     unit: UnitBody = UnitBody(kind="record")
     budget: EpsilonText
     two_persons_above: TwoPersonsAbove = None
+    about: Annotated[AboutBody | None, Doc("What is said of it on the card of its releases: public, and for ever.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +177,7 @@ class Dataset(Reply):
         Doc("The release that was published last, where it is none of these; left out otherwise."),
     ] = None
     two_persons_above: TwoPersonsAbove = None
+    about: Annotated[About | None, Doc("What the curator says of it; left out where nothing was said.")] = None
 
     @property
     def newest(self) -> ReleaseSummary | None:

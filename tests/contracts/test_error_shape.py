@@ -14,7 +14,8 @@ from httpx import Response
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from app.http.problems import IN_WORDS
+from app.ingest.limits import MIB
+from app.problems import IN_WORDS
 from app.releases import datasets, reading, uploading
 from core.budget import HOW_TO_WRITE
 from rugnik.wire.limits import NAME
@@ -35,7 +36,8 @@ def lone(tmp_path: Path) -> Iterator[World]:
     """An application of its own, for failures that break it; one upload at a time, and no long wait for a second."""
     folder = tmp_path / "gone"
     folder.mkdir()
-    with opened_world(tmp_path, max_uploads=1, upload_wait_seconds=0.01, spool_dir=folder) as opened:
+    memory = {"upload_memory_bytes": MIB, "max_spool_bytes": 2 * MIB, "max_upload_bytes": 2 * MIB}
+    with opened_world(tmp_path, max_uploads=1, upload_wait_seconds=0.01, spool_dir=folder, **memory) as opened:
         folder.rmdir()
         yield opened
 
@@ -185,9 +187,11 @@ def test_a_busy_service_says_when_to_come_back(lone: World) -> None:
 
 
 def test_a_full_disk_is_not_the_files_fault(lone: World) -> None:
-    """503 where the spool cannot be made; the order stays open."""
+    """503 where the spool is needed and cannot be made; the order stays open."""
     headers = {"Content-Type": "application/vnd.apache.parquet"}
-    assert_problem(lone.api.upload(lone.ordered, CANARY, headers), 503, "spool-failure")
+    more_than_memory = CANARY * (MIB // len(CANARY) + 1)
+    assert_problem(lone.api.upload(lone.ordered, more_than_memory, headers), 503, "spool-failure")
+    assert_problem(lone.api.upload(lone.ordered, CANARY, headers), 422, "unreadable-upload")
     assert lone.api.upload(lone.ordered).status_code == 200
 
 

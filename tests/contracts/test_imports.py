@@ -54,6 +54,11 @@ STORAGE = (
 WEB_LIBRARIES = frozenset({"fastapi", "starlette", "uvicorn"})
 WEB_ROOMS = ("app.http", "app.dashboard", "app.cli", "app.main")
 DATES = "core.domain.dates"  # the kinds date and datetime
+# What answers a question without a service: the rooms and modules it is made of, and the libraries it needs.
+OFFLINE = ("app.questions", "app.bundles", "app.offline", "app.problems", "app.errors", "app.ingest.errors")
+OFFLINE_LIBRARIES = {"numpy", "scipy", "orjson", "httpx"}
+FILES = "app.questions.files"  # CSV, Parquet and Arrow, by pyarrow
+OPENING = "rugnik.offline"  # `rugnik.open`: it imports a part of the above where it is called
 SIGNATURES = "core.log.ed25519"
 SERVING = "app.operations.server"  # what `rugnik serve` does: it starts uvicorn on the application
 
@@ -176,9 +181,26 @@ def allowed_in_operations(arrow: Arrow) -> bool:
     return allowed_in_use_cases(arrow)
 
 
-def allowed_in_client(arrow: Arrow) -> bool:
-    """The standard library, httpx and the client itself; pyarrow and pandas where they are asked for."""
+def allowed_offline(arrow: Arrow) -> bool:
+    """No service: the standard library, four libraries, core, the wire types, and one another; pyarrow for files."""
     top = arrow.target.partition(".")[0]
+    if top == "pyarrow":
+        return within(arrow.module, FILES)
+    if within(arrow.target, FILES):
+        return arrow.lazy or within(arrow.module, FILES)
+    return (
+        top in sys.stdlib_module_names
+        or top in OFFLINE_LIBRARIES
+        or top in {"core", "rugnik"}
+        or any(within(arrow.target, room) for room in OFFLINE)
+    )
+
+
+def allowed_in_client(arrow: Arrow) -> bool:
+    """The standard library, httpx and the client itself; pyarrow, pandas and a bundle where they are asked for."""
+    top = arrow.target.partition(".")[0]
+    if arrow.module == OPENING and any(within(arrow.target, room) for room in ("app.bundles", "app.offline")):
+        return arrow.lazy
     if top in {"pyarrow", "pandas"}:
         return arrow.lazy
     return top in sys.stdlib_module_names or top == "httpx" or within(arrow.target, "rugnik")
@@ -213,8 +235,14 @@ RULES: dict[str, Callable[[Arrow], bool]] = {
     "app.storage": allowed_in_use_cases,
     "app.ledger": allowed_in_use_cases,
     "app.ingest": allowed_in_use_cases,
+    "app.cards": allowed_in_use_cases,
     "app.releases": allowed_in_use_cases,
-    "app.questions": allowed_in_use_cases,
+    "app.answers": allowed_in_use_cases,
+    "app.questions": allowed_offline,
+    "app.bundles": allowed_offline,
+    "app.offline": allowed_offline,
+    "app.problems": allowed_offline,
+    "app.errors": allowed_offline,
     "app.receipts": allowed_in_receipts,
     "app.witnessing": allowed_in_use_cases,
     "app.http": allowed_at_the_edge,
@@ -436,7 +464,8 @@ def test_an_edge_that_opens_a_transaction_is_found(room: str, use: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "package", ["app.access", "app.operations", "app.releases", "app.questions", "app.ledger", "app.storage"]
+    "package",
+    ["app.access", "app.operations", "app.releases", "app.answers", "app.questions", "app.ledger", "app.storage"],
 )
 @pytest.mark.parametrize(
     "source",
@@ -452,6 +481,45 @@ def test_a_use_case_that_knows_http_is_found(package: str, source: str, tmp_path
     """Routes call use cases, never the other way round."""
     write(tmp_path, package.replace(".", "/") + "/orders.py", f"from app.errors import NotFound\n{source}\n")
     assert len(violations(tmp_path, package)) == 1
+
+
+@pytest.mark.parametrize("package", ["app.questions", "app.bundles", "app.offline"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from app.service import Service",
+        "from app.answers.answers import Answers",
+        "from app.releases import reading",
+        "from app.ingest import upload",
+        "import pydantic",
+        "def late():\n    from sqlalchemy import select",
+        "import structlog",
+        "import pyarrow as pa",
+        "from app.questions.files import writing",
+        "from app.cli import main",
+    ],
+)
+def test_an_answer_that_needs_the_service_is_found(package: str, source: str, tmp_path: Path) -> None:
+    """A question is answered from a bundle where nothing of the service is installed."""
+    write(tmp_path, package.replace(".", "/") + "/count.py", f"from app.errors import NotFound\n{source}\n")
+    assert len(violations(tmp_path, package)) == 1
+
+
+def test_files_may_know_pyarrow_and_others_import_them_late(tmp_path: Path) -> None:
+    """JSON needs no pyarrow, so nothing imports it before a file is asked for."""
+    write(tmp_path, "app/questions/files/writing.py", "import pyarrow as pa\nfrom app.questions.files import columns")
+    write(tmp_path, "app/questions/rows.py", "def in_pieces():\n    from app.questions.files import writing")
+    assert violations(tmp_path, "app.questions") == []
+
+
+def test_only_rugnik_open_may_know_the_answering_code_and_imports_it_late(tmp_path: Path) -> None:
+    """The client alone needs httpx."""
+    late = "def open_bundle():\n    from app.offline.transport import BundleTransport"
+    write(tmp_path, "rugnik/offline.py", late)
+    assert violations(tmp_path, "rugnik") == []
+    write(tmp_path, "rugnik/client.py", late)
+    write(tmp_path, "rugnik/offline.py", "from app.bundles.bundle import Bundle\ndef late():\n    import app.main")
+    assert len(violations(tmp_path, "rugnik")) == 3
 
 
 def test_only_the_module_that_serves_may_know_uvicorn(tmp_path: Path) -> None:

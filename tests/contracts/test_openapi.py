@@ -175,6 +175,7 @@ WITH_FIELDS = [
     "GET /v1/ledger",
     "GET /v1/ledger/export",
     "GET /v1/requests",
+    "GET /v1/releases/{release_id}/card",
     "POST /v1/datasets",
     "POST /v1/datasets/{name}/grants",
     "POST /v1/datasets/{name}/plans",

@@ -109,6 +109,9 @@ MATRIX: dict[Route, Rule] = {
         only(ADMIN, CURATOR), 200, lambda world: (f"/v1/requests/{world.fresh_request()}/refuse", {})
     ),
     **{route: asking(example) for route, example in BY_ROUTE.items()},
+    ("GET", "/v1/releases/{release_id}/card"): Rule(
+        only(ANALYST, CURATOR, AUDITOR), 200, at("/v1/releases/{published}/card")
+    ),
     ("GET", "/v1/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/v1/ledger")),
     ("GET", "/v1/ledger/head"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/head")),
     ("GET", "/v1/ledger/verify"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/verify")),
@@ -128,6 +131,7 @@ PAGES: dict[Route, Rule] = {
     ("GET", "/datasets/{name}"): Rule(ALL, 200, at("/datasets/city")),
     ("GET", "/datasets/{name}/release"): Rule(only(CURATOR), 200, at("/datasets/city/release")),
     ("GET", "/releases/{release_id}"): Rule(ALL, 200, at("/releases/{published}")),
+    ("GET", "/releases/{release_id}/card"): Rule(ALL, 200, at("/releases/{published}/card")),
     ("GET", "/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/ledger")),
     ("GET", "/keys"): Rule(only(ADMIN), 200, at("/keys")),
 }

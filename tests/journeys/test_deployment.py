@@ -18,6 +18,7 @@ import psutil
 import psycopg
 import pytest
 
+from app.settings.settings import Settings
 from tests.support.databases.forwarder import Forwarder
 from tests.support.deployment.composed import Deployment, free_port
 from tests.support.deployment.image import ROOT, Image, build_image, tracked_files
@@ -143,6 +144,12 @@ def test_the_installed_wheel_gives_a_demo(
     assert "Traceback" not in log.read_text()
 
 
+def padded(body: bytes) -> bytes:
+    """A Parquet file with as many bytes between its pages and its footer as an upload may hold in memory."""
+    footer = len(body) - 8 - int.from_bytes(body[-8:-4], "little")
+    return body[:footer] + bytes(Settings.model_fields["upload_memory_bytes"].default) + body[footer:]
+
+
 def journey(url: str, admin_key: str) -> tuple[dict[str, str], str]:
     """Register, order, upload, verify; the curator's headers and the address of a question."""
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {admin_key}"}, timeout=60) as admin:
@@ -155,8 +162,8 @@ def journey(url: str, admin_key: str) -> tuple[dict[str, str], str]:
         dataset = {"name": "city", "attributes": ATTRIBUTES, "budget": "1"}
         assert curator.post("/v1/datasets", json=dataset).status_code == 201
         order = curator.post("/v1/datasets/city/releases", json={"epsilon": "0.5", "clusters": 4}).json()
-        # Parquet is read from its end, so it goes through the sealed spool.
-        upload = curator.put(f"/v1/releases/{order['id']}/records", content=parquet(500), headers=PARQUET)
+        # Parquet is read from its end, so it is held until then: in memory, and beyond that in the sealed spool.
+        upload = curator.put(f"/v1/releases/{order['id']}/records", content=padded(parquet(500)), headers=PARQUET)
         assert (upload.status_code, upload.json()["state"]) == (200, "published"), upload.text
     verified = httpx.get(f"{url}/v1/ledger/verify", headers={"Authorization": f"Bearer {keys['auditor']}"}).json()
     assert (verified["valid"], verified["entries"]) == (True, len(keys) + 4)  # grant, charge, draw and publish

@@ -47,10 +47,11 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "rule {'above': None} waiting",
         "refused",
     ),
+    "docs/cards.md": ("| Unit of privacy |", "on record: True", "equal but for one row"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 WITHOUT_ACCOUNT = {"docs/check-your-data.md"}
-ELSEWHERE = {"docs/operations.md"}  # tests/journeys/test_operations.py
+ELSEWHERE = {"docs/operations.md", "docs/bundles.md"}  # tests/journeys/test_operations.py, test_bundles.py
 
 
 @pytest.fixture(scope="module")

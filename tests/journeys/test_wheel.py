@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 
 import rugnik
 from app.access.permissions import Role
+from tests.support.bundles import bundle_with, stored
 from tests.support.deployment.environments import Environment, build_wheel, closure, make_environment
 from tests.support.service.live import Live
 
@@ -97,6 +98,24 @@ def test_the_light_command_asks_a_service_elsewhere(command: Environment, crowde
     done = command.run("rugnik", "datasets", "list", *options, cwd=crowded)
     assert (done.returncode, done.stderr) == (0, "")
     assert city in done.stdout
+
+
+def test_a_bundle_is_asked_with_its_extra_and_the_command(wheel: Path, tmp_path: Path) -> None:
+    """`pip install 'rugnik[cli,offline]'`: three packages more than the command, no key and no service."""
+    offline = make_environment(tmp_path / "venv", wheel, "cli", "offline")
+    names = ("httpx", "numpy", "orjson", "rich", "scipy", "typer")
+    assert offline.installed() == closure([Requirement(name) for name in names]) | {"rugnik"}
+    (tmp_path / "x.rugnik").write_bytes(bundle_with(stored()).to_bytes())
+    done = offline.run("rugnik", "query", "moments", "x.rugnik", "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["release"] == "dense_2"
+
+
+def test_the_command_without_the_extra_says_what_a_bundle_needs(command: Environment, tmp_path: Path) -> None:
+    """One sentence."""
+    (tmp_path / "x.rugnik").write_bytes(bundle_with(stored()).to_bytes())
+    done = command.run("rugnik", "query", "moments", "x.rugnik", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "Opening a bundle needs numpy: pip install 'rugnik[offline]'.\n")
 
 
 @pytest.mark.parametrize("name", ["serve", "migrate", "doctor"])

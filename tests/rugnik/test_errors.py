@@ -10,8 +10,9 @@ from email.utils import format_datetime
 import httpx
 import pytest
 
+from app import problems
 from app.access.permissions import Role
-from app.http import problems
+from app.http import problems as http_problems
 from rugnik import Client, Retries, RugnikError, errors
 from tests.support.service.live import Live, refuse
 
@@ -20,10 +21,12 @@ def problem_types() -> set[str]:
     """Every name of a problem in the server's code: those of its table, and those that it replies with by hand."""
     by_hand = {
         node.args[1].value
-        for node in ast.walk(ast.parse(inspect.getsource(problems)))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "reply" and isinstance(node.args[1], ast.Constant)
+        for module in (problems, http_problems)
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"problem", "reply"}
+        if isinstance(node.args[1], ast.Constant)
     }
-    return by_hand | {name for _, name, _ in problems._TABLE.values()}
+    return by_hand | {name for _, name, _ in problems.TABLE.values()}
 
 
 def test_every_problem_of_the_service_has_its_class() -> None:

@@ -39,7 +39,12 @@ def live(settings: Settings) -> Iterator[Live]:
 
 def curate(client: Client, admin: Client) -> str:
     """Stage 1 with every method it has; the id of a published release."""
-    registered = client.register_dataset("city", BOUNDS, budget="1", description="people")
+    about = {"curators": "City"}
+    registered = client.register_dataset("city", BOUNDS, budget="1", description="people", about=about)
+    assert registered.about is not None
+    assert (registered.about.curators, registered.about.region) == ("City", None)
+    with pytest.raises(ValueError, match="no field colour"):
+        client.register_dataset("other", BOUNDS, budget="1", about={"colour": "blue"})
     assert (registered.name, registered.budget.remaining, registered.newest) == ("city", "1", None)
     assert [(a.name, a.lower, a.upper) for a in registered.attributes] == [("age", 0, 100), ("income", 0, 1000)]
     assert admin.grant("city", "0.5", reason="more").budget.granted == "1.5"
@@ -166,6 +171,17 @@ def ask(client: Client, release: str, folder: Path) -> None:
     assert not list(folder.glob("*.part"))
 
 
+def take_card(client: Client, release: str, folder: Path) -> None:
+    """The card as a value, and as a file of another form."""
+    card, synopsis = client.card(release), client.release(release).synopsis
+    assert card.on_record
+    assert synopsis is not None
+    assert card.subject[0].digest == {"sha256": synopsis.digest}
+    assert card.predicate["about"]["curators"] == "City"
+    client.download_card(release, folder / "card.md", format="nist")
+    assert (folder / "card.md").read_text().startswith("# city, release")
+
+
 def ask_by_type(client: Client, release: str) -> None:
     """Every example question through `ask` and `ask_with_body`, which need no method of the question's own."""
     for example in EXAMPLES:
@@ -223,6 +239,7 @@ def test_every_operation_of_the_service_has_a_method(live: Live, tmp_path: Path)
         count_elsewhere(curator, tmp_path)
         ask(analyst, release, tmp_path)
         ask_by_type(analyst, release)
+        take_card(analyst, release, tmp_path)
         audit(auditor)
         audit_on_record(auditor)
         administer(admin, live)

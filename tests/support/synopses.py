@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from app.questions.encoding import encode
-from app.questions.files import Format
+from app.questions.formats import Format
 from app.questions.prepared import Prepared
 from app.questions.synopsis import in_pieces
 from app.questions.synopsis import synopsis as asked_synopsis

@@ -125,6 +125,14 @@ function unit() {
   return { unit: { kind: "person", column, max_rows: mostRows() } };
 }
 
+// --- What is said of it, for cards. A text is one line.
+
+function about() {
+  const fields = [...form.querySelectorAll("[data-about]")].map((input) => [input.dataset.about, input.value.replace(/\s+/g, " ").trim()]);
+  const given = fields.filter(([, text]) => text);
+  return given.length ? { about: Object.fromEntries(given) } : {};
+}
+
 // --- The form
 
 function body() {
@@ -140,7 +148,7 @@ function body() {
     }
   });
   if (errors.length) throw errors[0];
-  return { name: name.value.trim(), description: description.value.trim(), attributes, ...unit(), budget: budget.value.trim() };
+  return { name: name.value.trim(), description: description.value.trim(), attributes, ...unit(), budget: budget.value.trim(), ...about() };
 }
 
 // The service names an attribute by its place: attributes[1]. Shown as a person counts them.

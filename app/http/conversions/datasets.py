@@ -30,6 +30,11 @@ def unit_of(body: wire.DatasetBody) -> Unit:
         raise InvalidDomain(f"unit: {error}") from None
 
 
+def about_texts(body: wire.DatasetBody) -> dict[str, str]:
+    """What the curator says of a dataset, by field; a text that is empty was not given."""
+    return {} if body.about is None else {name: text for name, text in json_fields(body.about).items() if text}
+
+
 def _attribute(position: int, body: wire.AttributeBody) -> Attribute:
     """An attribute; errors name it by its position, because messages do not repeat what was sent."""
     try:
@@ -55,6 +60,7 @@ def dataset_reply(dataset: Dataset) -> wire.Dataset:
         earlier_releases=dataset.earlier,
         newest_published=None if dataset.last_published is None else _summary(*dataset.last_published),
         two_persons_above=None if dataset.two_persons_above is None else str(dataset.two_persons_above),
+        about=wire.About(**dataset.about) if dataset.about else None,
     )
 
 

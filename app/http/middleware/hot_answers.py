@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.access.keys import believed
 from app.access.permissions import Permission
 from app.access.principal import Principal
-from app.questions.answers import LINES_SHARE, Answers
+from app.answers.answers import LINES_SHARE, Answers
 from app.questions.lru_cache import LruCache
 from app.service import Service
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from app.http.callers import Anyone, Curator, CurrentService, Decider, Grantor
-from app.http.conversions.datasets import dataset_reply, domain_of, unit_of
+from app.http.conversions.datasets import about_texts, dataset_reply, domain_of, unit_of
 from app.http.conversions.requests import WAITS, waiting_response
 from app.http.paging import Limit, page
 from app.http.problems import declared
@@ -36,6 +36,7 @@ def register(service: CurrentService, caller: Curator, body: DatasetBody) -> Dat
         budget=Epsilon.parse(body.budget),
         unit=unit_of(body),
         two_persons_above=_threshold(body.two_persons_above),
+        about=about_texts(body),
     )
     return dataset_reply(dataset)
 

@@ -1,91 +1,68 @@
-"""/v1/releases/{id}/synopsis and /rows: answers to take away, as JSON, CSV, Parquet or Arrow."""
+"""/v1/releases/{id}/synopsis and /rows: answers to take away, as JSON, CSV, Parquet or Arrow.
+
+Each route has the parameters of its function in `app.questions`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from hashlib import sha256
-from typing import Annotated
+from inspect import Parameter, Signature
+from typing import Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.access.principal import Principal
 from app.http.asking import FOR_EVER, answer, documented, published_release
 from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
-from app.http.parameters import query
+from app.http.parameters import parameters_of
 from app.http.problems import declared
 from app.http.routes.releases import ReleaseId
-from app.http.streaming import Pieces, Stream
+from app.http.streaming import Stream
 from app.log import receipts
-from app.questions import rows as synthetic
-from app.questions import synopsis as histogram
-from app.questions.files import Format
-from app.questions.prepared import Prepared
+from app.questions.downloads import DOWNLOADS, Download, asked_for
+from app.questions.formats import Format
 from app.questions.question import Question, repeatable
+from app.service import Service
 from core.errors import InvalidQuery
 from core.log.proof import MEDIA_TYPE, SUFFIX
-from rugnik import wire
-from rugnik.wire import limits
-from rugnik.wire.where import SLICE
-from rugnik.wire.where import Where as Parts
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
 
-FormatName = Annotated[str | None, Query(alias="format", max_length=20, description="The form; overrides Accept.")]
-Level = Annotated[float, query(limits.Level)]
-Cells = Annotated[
-    int | None,
-    Query(
-        ge=1,
-        le=2**24,
-        description="Of an adaptive release, as JSON: neighbouring leaves are taken together until at most so many are "
-        "left, or its coarse cells; the other layers are left out.",
-    ),
-]
-Seed = Annotated[int, query(limits.Seed)]
-Where = Annotated[Parts | None, Query(description=SLICE)]
+
+def _endpoint(download: Download) -> Callable[..., Awaitable[Response]]:
+    """A function as FastAPI wants it: named, documented and with the parameters of the download."""
+
+    async def endpoint(
+        request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId, **asked: Any
+    ) -> Response:
+        _refuse_too_many(service, asked)
+        form = negotiate(request, asked["format"], download.forms)
+        question = repeatable(asked_for, download, form, asked)
+        if download.whole and form is Format.JSON:
+            return await answer(request, caller, release_id, question)
+        return await _file(request, caller, release_id, question, download, form)
+
+    always = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind)
+        for name, kind in (
+            ("request", Request),
+            ("service", CurrentService),
+            ("caller", Asker),
+            ("release_id", ReleaseId),
+        )
+    ]
+    endpoint.__signature__ = Signature([*always, *parameters_of(download.ask)])  # type: ignore[attr-defined] # FastAPI reads it
+    endpoint.__name__, endpoint.__doc__ = download.answer.path, download.ask.__doc__
+    return endpoint
 
 
-@router.get("/synopsis", responses=documented(wire.Synopsis, files=histogram.FORMS[1:]), response_class=Response)
-async def synopsis(
-    request: Request,
-    caller: Asker,
-    release_id: ReleaseId,
-    form: FormatName = None,
-    level: Level = 0.95,
-    where: Where = None,
-    cells: Cells = None,
-) -> Response:
-    """Take the whole noisy histogram away, or a part of it."""
-    chosen = negotiate(request, form, histogram.FORMS)
-    question = repeatable(histogram.part, level, chosen, cells, where)
-    if chosen is Format.JSON:
-        return await answer(request, caller, release_id, question)
-    return await _file(
-        request, caller, release_id, question, chosen, lambda prepared: histogram.in_pieces(question, prepared, chosen)
-    )
-
-
-@router.get("/rows", responses=documented(wire.Rows, files=synthetic.FORMS[1:]), response_class=Response)
-async def rows(
-    request: Request,
-    service: CurrentService,
-    caller: Asker,
-    release_id: ReleaseId,
-    count: Annotated[int, Query(ge=1, description="How many rows.")] = 1000,
-    seed: Seed = 0,
-    form: FormatName = None,
-    where: Where = None,
-) -> Response:
-    """Draw synthetic rows from the synopsis: uniform within a cell, from non-negative counts."""
+def _refuse_too_many(service: Service, asked: dict[str, Any]) -> None:
+    """As many synthetic rows as a service draws at once."""
     most = service.settings.max_synthetic_rows
-    if count > most:
+    if asked.get("count", 0) > most:
         raise InvalidQuery(f"At most {most:,} synthetic rows are drawn at once (RUGNIK_MAX_SYNTHETIC_ROWS).")
-    chosen = negotiate(request, form, synthetic.FORMS)
-    question = synthetic.rows(count, seed, chosen).about(where)
-    return await _file(
-        request, caller, release_id, question, chosen, lambda prepared: synthetic.in_pieces(question, prepared, chosen)
-    )
 
 
 @router.get(
@@ -106,12 +83,7 @@ def receipt(request: Request, service: CurrentService, caller: Asker, release_id
 
 
 async def _file(
-    request: Request,
-    caller: Principal,
-    release_id: str,
-    question: Question,
-    form: Format,
-    pieces: Callable[[Prepared], Pieces],
+    request: Request, caller: Principal, release_id: str, question: Question, download: Download, form: Format
 ) -> Response:
     """A large answer in pieces, with the ETag of its question; 304 where the client has it."""
     answers, published = await published_release(request, caller, release_id)
@@ -119,4 +91,19 @@ async def _file(
     if has_already(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     headers["Content-Disposition"] = f'attachment; filename="{published.release}-{question.name}.{form.value}"'
-    return Stream(caller, lambda: pieces(answers.prepared(published)), media_type=form.media_type, headers=headers)
+    return Stream(
+        caller,
+        lambda: download.in_pieces(question, answers.prepared(published), form),
+        media_type=form.media_type,
+        headers=headers,
+    )
+
+
+for _download in DOWNLOADS:
+    router.add_api_route(
+        f"/{_download.answer.path}",
+        _endpoint(_download),
+        methods=["GET"],
+        responses=documented(_download.answer, files=_download.forms[1:]),
+        response_class=Response,
+    )

@@ -25,7 +25,7 @@ from app.ledger.audits import verify_on_record as walk_on_record
 from app.log import receipts
 from app.operations.lanes import Lanes
 from app.questions.encoding import encode
-from app.questions.files import Format
+from app.questions.formats import Format
 from app.questions.spreadsheets import as_text
 from app.releases import datasets
 from app.service import Service

@@ -33,7 +33,7 @@ from tests.app.ingest.hostile_parquet import (
     with_header,
 )
 
-LIMITS = Limits()
+LIMITS = Limits(buffer_bytes=0)  # nothing is held in memory on purpose
 HEADER = b"x,y\n"
 
 
@@ -115,6 +115,19 @@ def parquet_rows() -> None:
     )
     reset_peak()
     assert count(cut(body, 65536), MediaType.PARQUET, limits=LIMITS).ingest.rows_read == 4 * MIB
+
+
+def parquet_rows_held() -> None:
+    """The same, half a million in each row group, with 16 MB for the body and for the rows that wait for their grid."""
+    zeros = np.zeros(4 * MIB)
+    body = parquet_body(
+        pa.table({"x": zeros, "y": zeros}), compression="none", use_dictionary=False, row_group_size=MIB // 2
+    )
+    del zeros
+    reset_peak()
+    limits = Limits(buffer_bytes=16 * MIB)
+    counted = count(cut(body, 65536), MediaType.PARQUET, size=EstimatedSize(), limits=limits)
+    assert counted.ingest.rows_read == 4 * MIB
 
 
 def parquet_claims() -> None:
@@ -270,6 +283,7 @@ CASES: tuple[Callable[[], None], ...] = (
     arrow_claims,
     arrow_bomb,
     parquet_rows,
+    parquet_rows_held,
     parquet_claims,
     parquet_long_values,
     parquet_long_beginnings,

@@ -1,4 +1,4 @@
-"""Parquet: read from the sealed spool, page by page, and measured first."""
+"""Parquet: read from memory and the sealed spool, page by page, and measured first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.ingest import parquet_pages, parquet_reader, parquet_texts
+from app.ingest import held_body, parquet_pages, parquet_reader, parquet_texts
 from app.ingest.batch import Wanted
 from app.ingest.errors import (
     AmbiguousColumns,
@@ -323,5 +323,5 @@ def test_a_spool_that_fails_is_not_blamed_on_the_file(tmp_path: Path) -> None:
             super().seal()
             os.pwrite(self.fileno(), bytes(64), 70_000)
 
-    with patch.object(parquet_reader, "SealedSpool", Damaged), pytest.raises(SpoolFailure):
-        read(body, PARQUET, limits=Limits(spool_folder=tmp_path))
+    with patch.object(held_body, "SealedSpool", Damaged), pytest.raises(SpoolFailure):
+        read(body, PARQUET, limits=Limits(buffer_bytes=0, spool_folder=tmp_path))

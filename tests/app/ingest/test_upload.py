@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ingest import lines, record_buffer, upload
+from app.ingest import lines, parquet_reader, record_buffer, upload
 from app.ingest.errors import Cap, MissingColumns, UploadTooLarge
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
+from app.ingest.local_file import LocalFile
 from app.ingest.upload import check_upload
 from core.domain.domain import Domain
 from core.domain.number import Number
@@ -26,7 +27,7 @@ from core.histogram import Counts
 from core.histogram import count as count_records
 from core.plan import DeclaredSize, EstimatedSize, make_plan
 from core.records import OutOfRange
-from core.unit import Unit
+from core.unit import RECORD, Unit
 from tests.app.ingest.bodies import (
     DOMAIN,
     LIMITS,
@@ -175,6 +176,80 @@ def test_records_that_wait_beyond_the_cap_of_the_spool_are_refused(tmp_path: Pat
     assert refusal.value.cap is Cap.SPOOL_BYTES
     assert descriptors() == before
     assert list(tmp_path.iterdir()) == []
+
+
+def memory_of(
+    chunks: list[bytes] | LocalFile, media_type: MediaType, size: DeclaredSize | EstimatedSize, unit: Unit
+) -> list[int]:
+    """The memory that each buffer of an upload may take, of 1000 bytes for all of them."""
+    limits = Limits(buffer_bytes=1000)
+    with (
+        patch.object(parquet_reader, "HeldBody", wraps=parquet_reader.HeldBody) as bodies,
+        patch.object(upload, "RecordBuffer", wraps=upload.RecordBuffer) as records,
+        patch.object(upload, "PersonBuffer", wraps=upload.PersonBuffer) as persons,
+        upload.read_upload(
+            chunks,
+            media_type=media_type,
+            gzip=False,
+            order=order(size, unit=unit),
+            domain=DOMAIN,
+            out_of_range=OutOfRange.CLIP,
+            max_cells=10_000,
+            limits=limits,
+        ) as rows,
+    ):
+        assert rows.ingest.rows_read == 50
+    given = [call.args[0] for call in bodies.call_args_list]
+    given += [call.kwargs["limits"] for call in (*records.call_args_list, *persons.call_args_list)]
+    return [each.buffer_bytes for each in given]
+
+
+PERSON = Unit(column="person", max_rows=2)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "size", "unit", "expected"),
+    [
+        (MediaType.PARQUET, DeclaredSize(500), RECORD, [1000]),
+        (MediaType.PARQUET, ESTIMATE, RECORD, [500, 500]),
+        (MediaType.PARQUET, DeclaredSize(500), PERSON, [500, 500]),
+        (MediaType.CSV, ESTIMATE, RECORD, [1000]),
+        (MediaType.CSV, DeclaredSize(500), PERSON, [1000]),
+    ],
+)
+def test_a_held_body_and_its_rows_share_the_memory_of_an_upload(
+    media_type: MediaType, size: DeclaredSize | EstimatedSize, unit: Unit, expected: list[int]
+) -> None:
+    """The setting bounds both together; whatever is alone has all of it."""
+    rows = table(50).append_column("person", pa.array([f"p{row}" for row in range(50)]))
+    assert memory_of([WRITERS[media_type](rows)], media_type, size, unit) == expected
+
+
+def test_rows_of_a_file_that_is_read_where_it_lies_have_all_the_memory(tmp_path: Path) -> None:
+    """Its body is not held."""
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(parquet_body(table(50)))
+    with LocalFile(path) as file:
+        assert memory_of(file, MediaType.PARQUET, ESTIMATE, RECORD) == [1000]
+
+
+def test_a_check_of_persons_shares_the_memory_too() -> None:
+    """As the upload would."""
+    rows = table(50).append_column("person", pa.array([f"p{row}" for row in range(50)]))
+    with (
+        patch.object(parquet_reader, "HeldBody", wraps=parquet_reader.HeldBody) as bodies,
+        patch.object(upload, "PersonBuffer", wraps=upload.PersonBuffer) as persons,
+    ):
+        check_upload(
+            [parquet_body(rows)],
+            media_type=MediaType.PARQUET,
+            gzip=False,
+            domain=DOMAIN,
+            out_of_range=OutOfRange.CLIP,
+            limits=Limits(buffer_bytes=1000),
+            unit=PERSON,
+        )
+    assert bodies.call_args.args[0].buffer_bytes == persons.call_args.kwargs["limits"].buffer_bytes == 500
 
 
 def test_an_order_that_no_grid_can_serve_is_refused_before_a_byte_is_read() -> None:

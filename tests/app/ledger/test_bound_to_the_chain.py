@@ -426,7 +426,7 @@ def test_an_edited_column_is_found_or_without_effect(
     with used.opened(settings) as api:
         edited(settings, table, column)
         as_before_or_refused(used.deeds(api), untouched)
-        if table in {"ledger", "synopses"}:
+        if table in {"ledger", "synopses", "cards"}:
             assert outcome(api)["valid"] is False
     settings = used.copy(tmp_path / "stopped")
     edited(settings, table, column)

@@ -27,6 +27,8 @@ EDITS = [
     "DELETE FROM ledger",
     "UPDATE synopses SET body = body",
     "DELETE FROM synopses",
+    "UPDATE cards SET body = body",
+    "DELETE FROM cards",
     "UPDATE datasets SET description = 'x'",
     "DELETE FROM datasets",
 ]
@@ -82,13 +84,13 @@ def test_sqlite_refuses_to_replace_a_row(sqlite_settings: Settings) -> None:
     assert refused(service, COPY.format(seq=2, source=2).replace("INSERT", "INSERT OR REPLACE"))
     with service.database.transaction() as tx:
         tx.execute(text("INSERT INTO datasets (name, description) VALUES ('old', 'of version 0.1')"))
-    for table in ("datasets", "synopses"):
+    for table in ("datasets", "synopses", "cards"):
         assert refused(service, f"INSERT OR REPLACE INTO {table} SELECT * FROM {table} LIMIT 1"), table
         assert refused(service, f"UPDATE OR REPLACE {table} SET rowid = rowid"), table
     service.database.dispose()
 
 
-@pytest.mark.parametrize("table", ["ledger", "synopses", "datasets"])
+@pytest.mark.parametrize("table", ["ledger", "synopses", "cards", "datasets"])
 def test_postgresql_refuses_to_truncate(postgresql_settings: Settings, table: str) -> None:
     """TRUNCATE fails, also for a session that poses as a replica."""
     service = make_service(postgresql_settings, frozen_clock)

@@ -14,7 +14,7 @@ import pytest
 
 from app.questions import assign, clusters, count, counts, marginal, moments, quantiles, rows, scan, synopsis
 from app.questions.encoding import encode
-from app.questions.files import Format
+from app.questions.formats import Format
 from app.questions.prepared import Prepared
 from app.questions.question import Question
 from core.checkpoint import carry_on

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from app.releases import publishing, uploading
 from app.storage.tables import ledger
 from core.ledger.kinds import Kind
 from core.randomness import NoiseSource
+from core.synopsis import Synopsis
 from tests.support.leaks.dumps import contents
 from tests.support.service.api import Api
 
@@ -212,3 +214,20 @@ def test_a_guess_is_nowhere_after_the_plan(api: Api) -> None:
     everything.append(api.analyst("GET", f"/v1/releases/{ordered.json()['id']}"))
     assert all(str(guess) not in reply.text and "guess" not in reply.text for reply in everything)
     assert str(guess).encode() not in contents(api.service.database)
+
+
+def test_a_synopsis_is_written_once_and_named_by_what_is_stored(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes in the database are those whose digest is in the ledger: they are not made a second time for it."""
+    api.register()
+    release = api.order().json()["id"]
+    written: list[bytes] = []
+    to_bytes = Synopsis.to_bytes
+
+    def noted(synopsis: Synopsis) -> bytes:
+        written.append(to_bytes(synopsis))
+        return written[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Synopsis, "to_bytes", noted)
+        reply = api.upload(release)
+    assert [sha256(each).hexdigest() for each in written] == [reply.json()["synopsis"]["digest"]]

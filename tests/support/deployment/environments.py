@@ -90,8 +90,8 @@ class Environment:
         )
 
 
-def make_environment(folder: Path, wheel: Path, extra: str | None = None) -> Environment:
-    """An environment with the wheel, and with what its metadata asks for with the extra: no package more."""
+def make_environment(folder: Path, wheel: Path, *extras: str) -> Environment:
+    """An environment with the wheel, and with what its metadata asks for with the extras: no package more."""
     environment = Environment(folder)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     pip = [sys.executable, "-m", "pip", "--python", environment.python]
@@ -99,7 +99,7 @@ def make_environment(folder: Path, wheel: Path, extra: str | None = None) -> Env
     subprocess.run(install, check=True)
     (metadata,) = folder.rglob("rugnik-*.dist-info/METADATA")
     lines = re.findall(r"^Requires-Dist: (.*)$", metadata.read_text(), re.MULTILINE)
-    for name in closure(wanted(lines, frozenset({extra} if extra else ()))) - {"rugnik"}:
+    for name in closure(wanted(lines, frozenset(extras))) - {"rugnik"}:
         link(distribution(name), packages_folder(environment.python))
     checked = subprocess.run([*pip, "check"], check=False, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout

@@ -15,8 +15,8 @@ from httpx import ASGITransport, AsyncClient, Response
 
 from app.access.keys import issue_key
 from app.access.permissions import Role
+from app.answers.answers import Answers
 from app.http.middleware.hot_answers import HotAnswers
-from app.questions.answers import Answers
 from app.service import Service
 
 ATTRIBUTES = [{"name": "age", "lower": 0, "upper": 100}, {"name": "income", "lower": 0, "upper": 1000}]

@@ -1,56 +1,32 @@
-"""Large answers as files: JSON, CSV, Parquet or Arrow, written in batches so that none is held as a whole."""
+"""Large answers as CSV, Parquet or Arrow, written in batches so that none is held as a whole."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from io import BytesIO
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from app.questions.columns import cell_columns, json_column, row_column
-from app.questions.layers import layer_columns
+from app.questions.files.columns import cell_columns, row_column
+from app.questions.files.layers import layer_columns
+from app.questions.formats import Format
 from app.questions.spreadsheets import as_text
 from core.adaptive.cells import AdaptiveCells
 from core.adaptive.listing import listings
 from core.domain.attribute import Attribute
 from core.domain.axis import OFFSET_STEPS
 from core.domain.domain import Domain
-from core.domain.number import Number
 from core.noisy_histogram import NoisyHistogram
 from core.queries.synthetic import Block
 from rugnik.wire.cells import distinct
 
 _CELLS_AT_ONCE = 2**16
-
-
-class Format(StrEnum):
-    """The forms of a large answer, by the word for `?format=`."""
-
-    JSON = "json"
-    CSV = "csv"
-    PARQUET = "parquet"
-    ARROW = "arrow"
-
-    @property
-    def media_type(self) -> str:
-        """The value of Content-Type, and what Accept may name."""
-        return _MEDIA_TYPES[self]
-
-
-_MEDIA_TYPES = {
-    Format.JSON: "application/json",
-    Format.CSV: "text/csv",
-    Format.PARQUET: "application/vnd.apache.parquet",
-    Format.ARROW: "application/vnd.apache.arrow.stream",
-}
 
 
 def cells(histogram: NoisyHistogram, form: Format, about: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
@@ -177,21 +153,3 @@ def _writer(sink: _Forward, schema: pa.Schema, form: Format) -> Any:
             return pyarrow.parquet.ParquetWriter(target, schema)
         case _:
             return pa.ipc.new_stream(target, schema)
-
-
-def json_rows(blocks: Iterable[Block], attributes: Sequence[Attribute], empty: bytes) -> Generator[bytes, None, None]:
-    """A JSON object in pieces: `empty` is it without rows, and its last field is an empty list for them."""
-    yield empty.removesuffix(b"]}")
-    first = True
-    for block in blocks:
-        inner = orjson.dumps(_json_block(block, attributes), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
-        yield inner if first else b"," + inner
-        first = False
-    yield b"]}"
-
-
-def _json_block(block: Block, attributes: Sequence[Attribute]) -> Any:
-    """An array where all are numbers, which is written without a Python object per number; else a list of rows."""
-    if all(isinstance(attribute, Number) and not attribute.keeps_missing for attribute in attributes):
-        return np.stack([column.values for column in block], axis=1)
-    return list(zip(*(json_column(*pair) for pair in zip(attributes, block, strict=True)), strict=True))

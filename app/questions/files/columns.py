@@ -46,20 +46,6 @@ def row_column(attribute: Attribute, column: Column, *, csv: bool) -> pa.Array:
     return value_column(attribute, column.values, column.missing, csv=csv)
 
 
-def json_column(attribute: Attribute, column: Column) -> list[Any]:
-    """The same as JSON has it."""
-    if isinstance(attribute, Category):
-        written = np.array(attribute.labels, dtype=object)[column.values]
-    else:
-        assert isinstance(attribute, Ordered)  # noqa: S101 - every kind but category is
-        written = attribute.written(column.values)
-    values: list[Any] = list(written) if isinstance(written, list) else written.tolist()
-    if column.missing is not None:
-        for row in np.flatnonzero(column.missing).tolist():
-            values[row] = None
-    return values
-
-
 def value_column(attribute: Attribute, values: NDArray[Any], missing: Mask, *, csv: bool) -> pa.Array:
     """Numbers as they are, date32, or timestamp[us] in the attribute's zone. In CSV a time but for a date is a text."""
     assert isinstance(attribute, Ordered)  # noqa: S101 - every kind but category is

@@ -18,8 +18,8 @@ from sqlalchemy import text
 
 from app.access.keys import issue_key
 from app.access.permissions import Role
+from app.answers.long_answers import LongAnswers
 from app.questions import clusters
-from app.questions.long_answers import LongAnswers
 from app.questions.question import Published
 from core.clustering.methods import Method
 from tests.support.service.api import ATTRIBUTES, Api

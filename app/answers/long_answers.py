@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from app.answers.answer_process import task_of
 from app.errors import AnswerLost, AnswerStopped
 from app.operations.worker_pool import Lost, OutOfTime, WorkerPool
 from app.operations.worker_process import Refusal
-from app.questions.answer_process import task_of
 from app.questions.prepared import Prepared
 from app.questions.question import Question
 from core.checkpoint import Checkpoint
@@ -17,7 +17,7 @@ class LongAnswers:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self.pool = WorkerPool("app.questions.answer_process", seconds=seconds)
+        self.pool = WorkerPool("app.answers.answer_process", seconds=seconds)
 
     def work_out(self, prepared: Prepared, question: Question, checkpoint: Checkpoint) -> bytes:
         """The encoded answer, the same bytes as in this process.

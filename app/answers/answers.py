@@ -5,7 +5,7 @@ Their hash is the answer's key, the same for ever, so that it is also the ETag.
 
 Before anything is computed, the question's effort is estimated from public numbers (`Speed`). A quick answer is
 computed at once, in this process. Others wait for a slot of their own kind (`app.operations.lanes`) and are computed in
-a worker process (`app.questions.long_answers`). One beyond RUGNIK_MAX_ANSWER_SECONDS is refused.
+a worker process (`app.answers.long_answers`). One beyond RUGNIK_MAX_ANSWER_SECONDS is refused.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from enum import Enum
 
 from app.access.principal import Principal
+from app.answers import stored_answers
+from app.answers.long_answers import LongAnswers
 from app.errors import TooMuchWork
 from app.ledger.book import read_book
-from app.questions import stored_answers
 from app.questions.encoding import encode
-from app.questions.long_answers import LongAnswers
 from app.questions.lru_cache import LruCache
 from app.questions.prepared import Prepared
 from app.questions.question import Published, Question
@@ -83,6 +83,10 @@ class Answers:
         with read_book(self._service) as book:
             release = reading.load_any(book, release_id)
             return Prepared(reading.load_synopsis(book, release))
+
+    def kept(self, key: str, make: Callable[[], bytes]) -> bytes:
+        """Bytes that follow from a release for ever, from memory or made now."""
+        return self._bodies.get(key, make)
 
     def body_here(self, key: str) -> bytes | None:
         """An answer that is in memory."""

@@ -19,10 +19,10 @@ import pytest
 
 from app.access.keys import issue_key
 from app.access.permissions import Role
+from app.answers import answers as answering
+from app.answers.answers import Answers
 from app.operations.lanes import Lanes
 from app.operations.worker_pool import WorkerPool
-from app.questions import answers as answering
-from app.questions.answers import Answers
 from app.questions.question import Question
 from app.settings.settings import Settings
 from tests.support.processes.server import Server

@@ -1,0 +1,1 @@
+"""Large answers as files, by pyarrow. Nothing outside of this folder needs pyarrow to answer a question."""
