@@ -206,6 +206,14 @@ class Asking(Connected):
         """The card as a file: json (the bytes on record), registry, croissant, dcat or nist. The bytes written."""
         return download(self._transport, f"/v1/releases/{quoted(release)}/card", to, {"format": format})
 
+    def download_receipt(self, release: str, to: Target) -> int:
+        """The receipt (C2SP tlog-proof): it shows offline that the release was charged and published. Bytes written."""
+        return download(self._transport, f"/v1/releases/{quoted(release)}/receipt", to)
+
+    def download_bundle(self, release: str, to: Target) -> int:
+        """Everything about the release in one file, for `rugnik.open` and `rugnik verify`. Bytes written."""
+        return download(self._transport, f"/v1/releases/{quoted(release)}/bundle", to)
+
 
 def ranges(where: Box) -> list[str]:
     """A box as the service spells it: attribute:lower..upper with an open end left out, or attribute:a,b."""

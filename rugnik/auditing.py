@@ -48,9 +48,9 @@ class Auditing(Connected):
         """The newest signed checkpoint of the ledger: number of entries and root of its tree, as a signed note."""
         return self._transport.send("GET", "/log/checkpoint", repeatable=True).text
 
-    def log_key(self) -> str:
-        """The verifier key that the service says its checkpoints are signed with."""
-        return self._transport.send("GET", "/log/key", repeatable=True).text.strip()
+    def log_policy(self) -> str:
+        """The policy that the service suggests: the key of its log and its witnesses. Compare it with one you trust."""
+        return self._transport.send("GET", "/log/policy", repeatable=True).text
 
     def ledger_consistency(self, old: int) -> Consistency:
         """The newest signed checkpoint, with the proof that the first `old` entries are unchanged in it."""

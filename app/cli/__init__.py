@@ -23,6 +23,7 @@ from app.cli import (
     planning,
     releasing,
     serve,
+    taking,
     verifying,
     witness,
 )
@@ -79,7 +80,8 @@ main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
 for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refuse):
     main.command(rich_help_panel=DECIDING)(decide)
-main.command(rich_help_panel=ASKING)(cards.card)
+for take in (cards.card, taking.bundle, taking.receipt):
+    main.command(rich_help_panel=ASKING)(take)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
 main.command(rich_help_panel=ASKING)(verifying.verify)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

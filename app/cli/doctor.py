@@ -185,7 +185,7 @@ def _witness(settings: Settings, database: Database) -> Finding:  # noqa: PLR091
         with database.read_only() as tx:
             current, agrees = head(tx), holds(tx, Replay(database), seen)
     except LedgerBroken:
-        return Finding("witness", BAD, "cannot be compared: the ledger does not verify", "see the line about it")
+        return Finding("witness", DOUBTFUL, "cannot be compared: the ledger does not verify", "mend the ledger first")
     except (CannotStart, OSError):
         return Finding("witness", BAD, f"{path} cannot be read", "bring back a copy of it, or mend its permissions")
     if not agrees:

@@ -190,10 +190,10 @@ def open_book(service: Service) -> Iterator[OpenBook]:
             book = OpenBook(tx, service)
             yield book
             if book.head != book.built_on:
+                service.ticks.begin(tx, service.clock(), book.built_on.seq)
                 with _witness_needed():
                     move = held.enter_context(service.witness.moving())
         service.replay.extend(book.appended)
-        service.ticks.observe(service.clock(), service.replay.tree.size)
         try:
             if move is not None:
                 move(service.checkpoint(book.head.seq))

@@ -49,8 +49,16 @@ def holds(tx: Connection, replay: Replay, seen: Seen) -> bool:
     if seen.hash is not None:
         return bool(stored == seen.hash)
     replay.catch_up_to(tx, seen.size)
-    same_entry = replay.tree.node(0, seen.size - 1) == leaf_hash(bytes.fromhex(stored))
+    same_entry = replay.tree.node(0, seen.size - 1) == _leaf(stored)
     return same_entry and replay.tree.root(seen.size) == seen.root
+
+
+def _leaf(stored: str) -> bytes | None:
+    """The leaf of a stored hash; None where somebody wrote something else there."""
+    try:
+        return leaf_hash(bytes.fromhex(stored))
+    except (TypeError, ValueError):
+        return None
 
 
 def entry_of(row: Sequence[Any]) -> LedgerEntry:

@@ -15,6 +15,7 @@ from app.errors import CorruptSynopsis, LedgerBroken, NotReady
 from app.ledger.book import Book
 from app.ledger.entries import holds
 from app.ledger.replay import stored_after
+from app.log.checkpoints import fault_of
 from app.releases import datasets
 from app.releases.cards import stored_card
 from app.releases.orders import ReleaseOrder
@@ -52,7 +53,7 @@ def verify_all(service: Service, checkpoint: StillWanted = carry_on) -> Verifica
 def verify_steps(service: Service, *, every: int | None) -> Iterator[Verification]:
     """The same in steps: the progress after each `every` entries, and last the outcome."""
     # What is compared with is read first: entries that are committed meanwhile only make the ledger longer.
-    seen, roots = service.witness.seen(), _signed_roots(service)
+    seen, (roots, changed) = service.witness.seen(), _signed_roots(service)
     walk, tree = Walk(), Frontier()
     reason = None
     for stored in _rows(service):
@@ -70,6 +71,8 @@ def verify_steps(service: Service, *, every: int | None) -> Iterator[Verificatio
     outcome = walk.standing(reason)
     if outcome.valid and roots:
         outcome = Verification(outcome.entries, outcome.head, first_bad=tree.size + 1, reason=_CUT)
+    if outcome.valid and changed is not None:
+        outcome = Verification(outcome.entries, outcome.head, first_bad=tree.size + 1, reason=changed)
     if outcome.valid:
         with service.database.read_only() as tx:
             agrees = holds(tx, service.replay, seen)
@@ -89,12 +92,19 @@ def _tree_fault(walk: Walk, tree: Frontier, roots: dict[int, bytes]) -> str | No
     return None if roots.pop(tree.size, tree.root) == tree.root else _OTHER_TREE
 
 
-def _signed_roots(service: Service) -> dict[int, bytes]:
-    """The roots of the checkpoints on record, by size."""
+def _signed_roots(service: Service) -> tuple[dict[int, bytes], str | None]:
+    """The roots of the checkpoints on record, by size; and why one of them is not what the log signed, if so."""
     with service.database.read_only() as tx:
-        notes = tx.execute(select(checkpoints.c.note)).scalars().all()
-    signed = [Checkpoint.of(Note.parse(note)) for note in notes]
-    return {checkpoint.size: checkpoint.root for checkpoint in signed}
+        rows = tx.execute(select(checkpoints.c.size, checkpoints.c.note).order_by(checkpoints.c.size)).all()
+    roots: dict[int, bytes] = {}
+    for size, note in rows:
+        fault = fault_of(service, size, note)
+        if fault is not None:
+            return roots, fault
+        root = Checkpoint.of(Note.parse(note)).root
+        if roots.setdefault(size, root) != root:
+            return roots, _OTHER_TREE
+    return roots, None
 
 
 def _ended(service: Service, outcome: Verification) -> Verification:

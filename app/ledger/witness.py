@@ -21,14 +21,15 @@ _ROOM = 4096  # bytes reserved for a note before the commit
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the witness saw: the number of entries, and the root of their tree.
+    """What the witness saw: the number of entries, the root of their tree, and the name of the log.
 
-    Version 0.1 wrote the hash of the last entry in place of the root.
+    Version 0.1 wrote the hash of the last entry in place of the root, and no name.
     """
 
     size: int
     root: bytes | None = None
     hash: str | None = None
+    origin: str | None = None
 
 
 NOTHING_SEEN = Seen(0, root=EMPTY_ROOT)
@@ -51,7 +52,7 @@ class Witness:
                 stored = json.loads(content)
                 return Seen(int(stored["seq"]), hash=str(stored["hash"]))
             checkpoint = Checkpoint.of(Note.parse(content))
-            return Seen(checkpoint.size, root=checkpoint.root)
+            return Seen(checkpoint.size, root=checkpoint.root, origin=checkpoint.origin)
         except FileNotFoundError:
             return NOTHING_SEEN
         except (InvalidNote, KeyError, TypeError, ValueError):

@@ -60,6 +60,12 @@ def check_witness(service: Service, *, lost_key: bool = False) -> None:
                 "newest entries are lost for good, no dataset in this database may be used again: start anew, with an "
                 "empty data folder and a new witness."
             )
+    if seen.origin not in (None, service.log.origin):
+        raise CannotStart(
+            f"The witness file {service.witness.path} is of the log {seen.origin}, and the database calls its log "
+            f"{service.log.origin}. Somebody changed the name, or put the file of another service in place. Bring back "
+            "the newest copy of the database, or the right file."
+        )
     if seen == NOTHING_SEEN and current != EMPTY:
         log.warning("witness_missing", path=str(service.witness.path), seq=current.seq)
     if service.witness.path.resolve().parent == service.database.folder:

@@ -6,15 +6,16 @@ the one that a receipt is pinned to. With a quorum configured only rows that it 
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
-from sqlalchemy.exc import IntegrityError
+from typing import Any
 
-from app.errors import ReceiptPending
+from sqlalchemy import Select, func, insert, select
+
+from app.errors import NotReady, ReceiptPending
 from app.service import Service
-from app.storage.tables import checkpoints, ledger
+from app.storage.tables import checkpoints, ledger, ledger_lock
 from core.ledger.kinds import Kind
 from core.log.checkpoint import Checkpoint
-from core.log.note import Note
+from core.log.note import InvalidNote, Note
 from core.log.policy import Policy
 
 # When noise was drawn or a synopsis published tells how long an upload took, and that depends on its rows.
@@ -23,57 +24,85 @@ _PRIVATE_TIMES = (Kind.DRAW, Kind.STEP, Kind.PUBLISH)
 
 def newest(service: Service) -> Note:
     """The newest checkpoint that anybody may see: with a quorum configured, the newest one that it signed, if any."""
-    if service.needs_quorum:
-        with service.database.read_only() as tx:
-            sealed = _stored(tx, newest_first=True, sealed=True)
-        if sealed is not None:
-            return sealed
-    return service.checkpoint(public_size(service))
+    sealed, size = newest_sealed(service), public_size(service)
+    if sealed is None:
+        return service.checkpoint(size)
+    if Checkpoint.of(sealed).size < size:
+        service.cosigner.wake(service)
+    return sealed
 
 
 def pinned(service: Service, seq: int) -> Note:
     """The checkpoint for receipts about an entry: the same one for ever. ReceiptPending where there is none yet."""
-    with service.database.read_only() as tx:
-        stored = _stored(tx, least=seq, sealed=service.needs_quorum)
-    if stored is not None:
-        return stored
-    if service.needs_quorum:
-        service.cosigner.sign_newest(service)
-    elif public_size(service) >= seq:
-        store(service, service.checkpoint(public_size(service)), sealed=False)
-    with service.database.read_only() as tx:
-        stored = _stored(tx, least=seq, sealed=service.needs_quorum)
+    stored = _smallest(service, seq)
+    if stored is None:
+        if service.needs_quorum:
+            service.cosigner.sign_newest(service)
+        elif public_size(service) >= seq and not service.settings.read_only:
+            store(service, service.checkpoint(public_size(service)), sealed=False)
+        stored = _smallest(service, seq)
     if stored is None:
         raise ReceiptPending(service.ticks.seconds_left(service.clock()))
     return stored
 
 
 def public_size(service: Service) -> int:
-    """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period."""
-    service.replay.refresh()
-    query = select(ledger.c.seq).where(ledger.c.kind.not_in(_PRIVATE_TIMES)).order_by(ledger.c.seq.desc()).limit(1)
+    """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period.
+
+    One statement, so that no append comes between its parts.
+    """
+    timed = select(ledger.c.seq).where(ledger.c.kind.not_in(_PRIVATE_TIMES)).order_by(ledger.c.seq.desc()).limit(1)
+    every = select(func.max(ledger.c.seq)).scalar_subquery()
+    before = service.ticks.size_before(service.newest_time())
     with service.database.read_only() as tx:
-        timed = tx.execute(query).scalar_one_or_none() or 0
-    visible = service.ticks.observe(service.clock(), service.replay.tree.size)
-    return min(max(timed, visible), service.replay.tree.size)
+        row = tx.execute(select(timed.scalar_subquery(), before, every)).one()
+    shown, size_before, size = row[0] or 0, row[1], row[2] or 0
+    service.replay.refresh()
+    return min(max(shown, size if size_before is None else size_before), size, service.replay.tree.size)
 
 
 def newest_sealed(service: Service) -> Note | None:
-    """The newest checkpoint that a quorum signed."""
-    with service.database.read_only() as tx:
-        return _stored(tx, newest_first=True, sealed=True)
+    """The newest checkpoint that the quorum of the policy signed; None where no quorum is asked for."""
+    if service.policy is None or not service.needs_quorum:
+        return None
+    query = select(checkpoints).where(checkpoints.c.sealed).order_by(checkpoints.c.size.desc()).limit(1)
+    note = _own(service, query)
+    try:
+        if note is not None:
+            service.policy.require_cosigned(note)
+    except InvalidNote:
+        return None  # by a quorum of another policy
+    return note
 
 
 def store(service: Service, note: Note, *, sealed: bool) -> None:
     """Keep a checkpoint, unless a larger one of its kind is kept: the one before which receipts were given out."""
     size = Checkpoint.of(note).size
+    with service.database.transaction() as tx:
+        # Two that are stored at once, the smaller one last, would pin a receipt to two checkpoints.
+        tx.execute(select(ledger_lock.c.id).with_for_update())
+        larger = select(checkpoints.c.size).where(checkpoints.c.size >= size, checkpoints.c.sealed == sealed)
+        if tx.execute(larger.limit(1)).first() is None:
+            tx.execute(insert(checkpoints).values(size=size, note=str(note), sealed=sealed))
+
+
+def fault_of(service: Service, size: int, note: str) -> str | None:
+    """Why a stored row is not a checkpoint that this log signed, in a sentence; None where it is.
+
+    The root is not compared.
+    """
     try:
-        with service.database.transaction() as tx:
-            larger = select(checkpoints.c.size).where(checkpoints.c.size >= size, checkpoints.c.sealed == sealed)
-            if tx.execute(larger.limit(1)).first() is None:
-                tx.execute(insert(checkpoints).values(size=size, note=str(note), sealed=sealed))
-    except IntegrityError:
-        pass  # another process was first: its row counts
+        parsed = Note.parse(note)
+        if Checkpoint.of(parsed).size != size:
+            return _NOT_OURS
+    except InvalidNote:
+        return _UNREADABLE
+    return None if service.log.is_own(parsed, service.replay.books) else _NOT_OURS
+
+
+_UNREADABLE = "A stored checkpoint of the log cannot be read: somebody changed it."
+_NOT_OURS = "A stored checkpoint is not one that this log signed for as many entries: somebody changed it."
+_OTHER_ROOT = "A stored checkpoint is not of the entries that the ledger has: somebody changed it."
 
 
 def policy_text(service: Service) -> str:
@@ -88,8 +117,22 @@ def _lines_of(policy: Policy) -> str:
     return "\n".join([*witnesses, *groups, f"quorum {policy.quorum or 'none'}"]) + "\n"
 
 
-def _stored(tx: Connection, *, sealed: bool, least: int = 0, newest_first: bool = False) -> Note | None:
-    order = checkpoints.c.size.desc() if newest_first else checkpoints.c.size
-    query = select(checkpoints.c.note).where(checkpoints.c.size >= least, checkpoints.c.sealed == sealed)
-    note = tx.execute(query.order_by(order).limit(1)).scalar_one_or_none()
-    return None if note is None else Note.parse(note)
+def _smallest(service: Service, seq: int) -> Note | None:
+    query = select(checkpoints).where(checkpoints.c.size >= seq, checkpoints.c.sealed == service.needs_quorum)
+    return _own(service, query.order_by(checkpoints.c.size).limit(1))
+
+
+def _own(service: Service, query: Select[Any]) -> Note | None:
+    """The checkpoint of a stored row. NotReady where this log did not sign it, or has other entries: it was changed."""
+    with service.database.read_only() as tx:
+        row = tx.execute(query).first()
+    if row is None:
+        return None
+    fault = fault_of(service, row.size, row.note)
+    if fault is None:
+        if row.size > service.replay.tree.size:
+            service.replay.refresh()
+        note, tree = Note.parse(row.note), service.replay.tree
+        if row.size <= tree.size and tree.root(row.size) == Checkpoint.of(note).root:
+            return note
+    raise NotReady(fault or _OTHER_ROOT)

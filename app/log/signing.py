@@ -18,7 +18,7 @@ from core.ledger.books import Books
 from core.log.checkpoint import Checkpoint
 from core.log.ed25519 import SecretKey
 from core.log.nodes import TreeNodes
-from core.log.note import Note, SignatureType, SigningKey, VerifierKey
+from core.log.note import InvalidNote, Note, SignatureType, SigningKey, VerifierKey
 
 LOST_KEY = (
     "Bring it back ({where}): services that share a database share the key. If it is lost for good, "
@@ -41,6 +41,11 @@ class Log:
     def verifier(self) -> VerifierKey:
         """The public half of the newest key: what policies name."""
         return self.keys[0].verifier
+
+    def is_own(self, note: Note, books: Books) -> bool:
+        """Whether a checkpoint is of this log, and signed by a key that is, or was, on record as the log's."""
+        recorded = {self.first, *map(VerifierKey.parse, books.log_keys), *(key.verifier for key in self.keys)}
+        return Checkpoint.of(note).origin == self.origin and bool(note.signed_by(recorded))
 
     def signed(self, tree: TreeNodes, size: int) -> Note:
         """The signed checkpoint of the first `size` entries. Called once they are committed, never before."""
@@ -70,8 +75,17 @@ def open_log(settings: Settings, database: Database, *, lost_key: bool = False) 
             f"RUGNIK_ORIGIN is {settings.origin}, and this log has been called {row.origin} since its first start. "
             "Leave it out, or set it to that name."
         )
-    keys = tuple(SigningKey(row.origin, SignatureType.LOG, secret) for secret in secrets_kept)
-    return Log(row.origin, keys, VerifierKey.parse(row.verifier))
+    try:
+        first = VerifierKey.parse(row.verifier)
+        keys = tuple(SigningKey(row.origin, SignatureType.LOG, secret) for secret in secrets_kept)
+    except InvalidNote as error:
+        raise CannotStart(f"{_CHANGED} {error}") from None
+    if (first.name, first.type) != (row.origin, SignatureType.LOG):
+        raise CannotStart(f"{_CHANGED} The log is called {row.origin} there, and its first key is of {first.name}.")
+    return Log(row.origin, keys, first)
+
+
+_CHANGED = "The row of the table log was changed. Bring back the newest copy of the database."
 
 
 def require_key_on_record(log: Log, books: Books, where: str) -> None:

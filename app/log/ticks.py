@@ -1,37 +1,54 @@
 """Ticks: when a publication may show up in a checkpoint.
 
 How long an upload takes depends on its rows, so nobody may see when it ended more finely than a fixed period. An entry
-whose time is private becomes visible in a checkpoint once the next period has begun after this process saw it, or
-together with a later entry whose time is not private.
+whose time is private shows up once the period in which it was committed is over, or together with a later entry whose
+time is not private.
+
+The first append of a period leaves a row with the size that the log had before it. So what may be shown does not
+depend on who asked when, is the same for all workers, and is the same after a restart.
 """
 
 from __future__ import annotations
 
-import threading
 from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, insert, null, select
+
+from app.storage.tables import periods
 
 
 class Ticks:
-    """The size of the log as it was at the end of the last period that this process lived through."""
+    """Periods of a fixed number of seconds; of none where everything may be shown at once."""
 
     def __init__(self, seconds: int) -> None:
         self._seconds = seconds
-        self._lock = threading.Lock()
-        self._period = -1
-        self._seen = 0  # the newest size in the period
-        self._visible = 0  # the newest size before it
 
-    def observe(self, now: datetime, size: int) -> int:
-        """Note that the log has this size now; the size that may be shown. A clock that is set back shows nothing."""
-        if not self._seconds:
-            return size
-        period = int(now.timestamp()) // self._seconds
-        with self._lock:
-            if period > self._period:
-                self._visible, self._period = self._seen, period
-            self._seen = max(self._seen, size)
-            return self._visible
+    def begin(self, tx: Connection, now: datetime, size: int) -> None:
+        """Before the commit of an append: keep the size before it, where it is the first one of this period.
+
+        Called under the lock of the ledger. A clock that is set back begins no period.
+        """
+        start = self._start(now)
+        if start is None:
+            return
+        begun = select(periods.c.start).where(periods.c.start >= start).limit(1)
+        if tx.execute(begun).first() is None:
+            tx.execute(insert(periods).values(start=start, size=size))
+
+    def size_before(self, now: datetime) -> ColumnElement[Any]:
+        """The size of the log when the period of `now` began, as a query. NULL where nothing was appended since."""
+        start = self._start(now)
+        if start is None:
+            return null()
+        return (
+            select(periods.c.size).where(periods.c.start >= start).order_by(periods.c.start).limit(1).scalar_subquery()
+        )
 
     def seconds_left(self, now: datetime) -> int:
         """How long it takes until the next period begins."""
         return self._seconds - int(now.timestamp()) % self._seconds if self._seconds else 1
+
+    def _start(self, now: datetime) -> int | None:
+        """When the period of `now` began, in seconds since 1970."""
+        return int(now.timestamp()) // self._seconds * self._seconds if self._seconds else None

@@ -18,13 +18,14 @@ from core.log.tree import HASH_BYTES
 
 WIDTH = 256
 _LEVELS = 8  # of the tree, in one tile
+_LEVEL = re.compile(r"entries|[0-9]|[1-5][0-9]|6[0-3]", re.ASCII)
 _PLACE = re.compile(r"((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?", re.ASCII)
 
 
 def tile(service: Service, level: str, place: str) -> bytes:
     """The bytes of a tile; NotFound for one that the newest checkpoint does not hold."""
     parsed = _PLACE.fullmatch(place)
-    if parsed is None or not (level == "entries" or (level.isdecimal() and level.isascii() and int(level) < 64)):
+    if parsed is None or not _LEVEL.fullmatch(level):
         raise _missing()
     index = int(parsed[1].replace("x", "").replace("/", ""))
     if _path(index) != parsed[1]:

@@ -41,7 +41,7 @@ class Form(StrEnum):
 
 
 def unbundled(data: bytes) -> Bundle:
-    """The members of a bundle `x.rugnik`; UnfitFile where it is none."""
+    """The bundle whose bytes these are; UnfitFile where they are none."""
     try:
         return Bundle.from_bytes(data)
     except UnfitBundle as error:

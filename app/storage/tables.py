@@ -139,6 +139,14 @@ checkpoints = Table(
     Column("note", Text, nullable=False, comment="C2SP signed note"),
 )
 
+# How large the log was when a period of RUGNIK_CHECKPOINT_SECONDS began: a publication is shown once that is over.
+periods = Table(
+    "periods",
+    metadata,
+    Column("start", Whole, primary_key=True, autoincrement=False, comment="in seconds since 1970"),
+    Column("size", Whole, nullable=False, comment="entries before the first one of the period"),
+)
+
 # Signatures of outside witnesses on checkpoints. The time of each is in the signature itself.
 cosignatures = Table(
     "cosignatures",

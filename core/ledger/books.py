@@ -35,7 +35,12 @@ class Books:
     requested_releases: dict[str, RequestRecord] = field(default_factory=dict)
     key_trail: Trail = field(default_factory=Trail)
     draws_recorded: bool = False
-    log_key: str | None = None  # the newest verifier key of the log, where it is not the first
+    log_keys: list[str] = field(default_factory=list)  # the verifier keys of the log after the first, oldest first
+
+    @property
+    def log_key(self) -> str | None:
+        """The newest verifier key of the log, where it is not the first."""
+        return self.log_keys[-1] if self.log_keys else None
 
     def post(self, entry: LedgerEntry) -> str | None:
         """Take in one entry. Where it breaks a rule, change nothing and return the rule as a sentence."""
@@ -255,7 +260,7 @@ def _log_key_rule(_books: Books, entry: LedgerEntry) -> str | None:
 
 
 def _log_key(books: Books, entry: LedgerEntry) -> None:
-    books.log_key = str(entry.detail["verifier"])
+    books.log_keys.append(str(entry.detail["verifier"]))
 
 
 _POSTINGS: Mapping[Kind, Posting] = {

@@ -111,13 +111,17 @@ class Policy:
         if not note.signed_by(logs):
             raise InvalidNote(f"The checkpoint is not signed by the key of {checkpoint.origin} that the policy has.")
         note.refuse_forgeries([*logs, *(witness.key for witness in self.witnesses.values())])
+        return Signed(checkpoint, self.require_cosigned(note))
+
+    def require_cosigned(self, note: Note) -> dict[str, Signature]:
+        """The witnesses that signed a note, each with its signature; InvalidNote where they are no quorum."""
         valid = note.signed_by(witness.key for witness in self.witnesses.values())
         names = {witness.key: name for name, witness in self.witnesses.items()}
         cosignatures = {names[key]: signature for key, signature in valid.items()}
         if not self.is_met(cosignatures):
             signers = ", ".join(map(_shown, cosignatures)) or "nobody"
             raise InvalidNote(f"The checkpoint has too few signatures of witnesses: {signers} signed it.")
-        return Signed(checkpoint, cosignatures)
+        return cosignatures
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""The ledger as a transparency log: its origin, the checkpoints that receipts are pinned to, and cosignatures.
+"""The ledger as a transparency log: its origin, the checkpoints that receipts are pinned to, cosignatures, periods.
 
 The tree needs no table: every process builds it from the entries that it verifies. The file of the witness is read in
 its old form too, and becomes a signed checkpoint with the next entry.
@@ -19,11 +19,12 @@ _UNIQUE = {
     "log": "id = NEW.id",
     "checkpoints": "size = NEW.size AND sealed = NEW.sealed",
     "cosignatures": "size = NEW.size AND signer = NEW.signer",
+    "periods": "start = NEW.start",
 }
 
 
 def upgrade() -> None:
-    """Add three append-only tables. Code from before them does not look for them."""
+    """Add four append-only tables. Code from before them does not look for them."""
     op.create_table(
         "log",
         sa.Column("id", sa.Integer, nullable=False, autoincrement=False),
@@ -46,6 +47,12 @@ def upgrade() -> None:
         sa.Column("signer", sa.String(200), nullable=False, comment="the name that the policy gives the witness"),
         sa.Column("line", sa.Text, nullable=False, comment="a signature line of a C2SP signed note"),
         sa.PrimaryKeyConstraint("size", "signer", name="pk_cosignatures"),
+    )
+    op.create_table(
+        "periods",
+        sa.Column("start", _WHOLE, nullable=False, autoincrement=False, comment="in seconds since 1970"),
+        sa.Column("size", _WHOLE, nullable=False, comment="entries before the first one of the period"),
+        sa.PrimaryKeyConstraint("start", name="pk_periods"),
     )
     guard = _guard_sqlite if op.get_bind().dialect.name == "sqlite" else _guard_postgresql
     for table, unique in _UNIQUE.items():

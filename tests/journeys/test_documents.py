@@ -48,10 +48,11 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "refused",
     ),
     "docs/cards.md": ("| Unit of privacy |", "on record: True", "equal but for one row"),
+    "docs/witnesses.md": ("quorum none", "witness w1 w1+", "— w1 ", "0 new entries hold", "only grew"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
-WITHOUT_ACCOUNT = {"docs/check-your-data.md"}
 ELSEWHERE = {"docs/operations.md", "docs/bundles.md"}  # tests/journeys/test_operations.py, test_bundles.py
+WITHOUT_ACCOUNT = {"docs/check-your-data.md"}
 
 
 @pytest.fixture(scope="module")

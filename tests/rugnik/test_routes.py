@@ -204,6 +204,10 @@ def audit(client: Client) -> None:
     exported = io.BytesIO()
     assert client.export_ledger(exported) == len(exported.getvalue())
     assert exported.getvalue().count(b"\n") == head.seq
+    consistency = client.ledger_consistency(1)
+    assert client.log_checkpoint() == consistency.checkpoint
+    assert len(consistency.proof) > 0
+    assert client.log_policy().startswith("log ")
 
 
 def audit_on_record(client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -18,9 +19,9 @@ from app.main import make_service
 from app.releases import datasets
 from app.settings.settings import Settings
 from core.budget import Epsilon
-from core.ledger.entry import Head
 from tests.support.databases.books import CURATOR, DOMAIN, filled_ledger
 from tests.support.processes.server import environment
+from tests.support.signed_log import SignedLog, entries
 
 
 def examined(settings: Settings, code: int) -> dict[str, tuple[str, str, str]]:
@@ -90,7 +91,7 @@ def _open_witness(settings: Settings) -> None:
 
 
 def _other_witness(settings: Settings) -> None:
-    Witness(settings.witness_path).advance(Head(seq=1000, hash="f" * 64))
+    Witness(settings.witness_path).advance(1000, SignedLog(entries(1000)).note)
 
 
 def _damaged_witness(settings: Settings) -> None:
@@ -171,6 +172,7 @@ def test_a_spool_without_room_or_rights_is_told(healthy: Settings, tmp_path: Pat
 def test_a_witness_beside_the_database_is_worth_a_look(healthy: Settings) -> None:
     """They would be lost, or restored, together."""
     beside = Settings(**(healthy.model_dump(exclude_unset=True) | {"witness": healthy.data_dir / "head"}))
+    shutil.copy(healthy.log_key_path, beside.log_key_path)
     make_service(beside).database.dispose()
     assert examined(beside, 0)["witness"][0] == "look"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx import Response
 from sqlalchemy import text
 
 from app.access.keys import issue_key
@@ -30,6 +31,8 @@ from app.storage.tables import metadata
 from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.cells import DenseCells
+from core.log.policy import Policy
+from core.log.receipt import Receipt
 from core.plan import Rule
 from core.synopsis import Synopsis
 from core.unit import Unit
@@ -90,9 +93,12 @@ def test_a_charge_on_record_has_its_order_and_its_limit_on_cells(sqlite_api: Api
     assert sqlite_api.curator("GET", "/v1/datasets/exact").json()["attributes"] == bounds
     order = sqlite_api.order("exact").json()
     (charge,) = sqlite_api.auditor("GET", "/v1/ledger?kind=charge").json()["entries"]
+    assert len(bytes.fromhex(charge["detail"].pop("salt"))) == 16
     assert charge["detail"] == {
         "order": order["plan"]["order"],
         "max_cells": sqlite_api.service.settings.max_cells,
+        "granted": "3",
+        "spent": "0.5",
     }
 
 
@@ -216,6 +222,7 @@ def test_a_key_that_the_ledger_does_not_know_is_refused(sqlite_api: Api) -> None
     assert sqlite_api.admin("DELETE", f"/v1/keys/{issued['id']}").status_code == 204
     issue, revoke = sqlite_api.auditor("GET", "/v1/ledger").json()["entries"][-2:]
     digest = sha256(sha256(issued["key"].encode()).hexdigest().encode()).hexdigest()
+    assert len({bytes.fromhex(entry["detail"].pop("salt")) for entry in (issue, revoke)}) == 2
     assert issue["detail"] == {
         "id": issued["id"],
         "name": "desk",
@@ -343,7 +350,11 @@ class Used:
             self.counted = counted
             sent = {"content": counts_body(api, counted), "headers": COUNTS}
             assert api.curator("PUT", f"/v1/releases/{counted}/counts", **sent).json()["state"] == "counting"
+            assert api.analyst("GET", f"/v1/releases/{self.release}/receipt").status_code == 200
             tampered(api, "INSERT INTO datasets (name, description) VALUES ('old', 'of version 0.1')")
+            tampered(
+                api, "INSERT INTO cosignatures (size, signer, line) VALUES (5, 'w', :line)", line="— w AAAAAAAAAAA="
+            )
 
     @staticmethod
     def settings(folder: Path) -> Settings:
@@ -372,11 +383,20 @@ class Used:
         done["too much"] = api.order(epsilon="0.81")
         done["dataset"] = curator("GET", "/v1/datasets/city")
         done["counts"] = curator("GET", f"/v1/releases/{self.counted}/counts")
+        receipt = analyst("GET", f"/v1/releases/{self.release}/receipt")
         done["upload"] = api.upload(self.open, ROWS)
         done["left"] = curator("GET", "/v1/datasets/city")
         told = {name: (reply.status_code, reply.json()) for name, reply in done.items()}
+        told["receipt"] = (receipt.status_code, shown_by(receipt, api) if receipt.status_code == 200 else None)
         digest = told["upload"][1].get("synopsis", {}).get("digest")
         return json.loads(json.dumps(told).replace(str(digest), "the digest")) if digest else told
+
+
+def shown_by(receipt: Response, api: Api) -> Any:
+    """What a receipt shows to somebody who trusts the log's key."""
+    policy = Policy.parse(api.call(None, "GET", "/log/policy").text)
+    facts = Receipt.parse(receipt.text).require(policy)
+    return [facts.dataset, facts.release, str(facts.epsilon), facts.digest, facts.publish_seq]
 
 
 @pytest.fixture(scope="module")
@@ -390,7 +410,7 @@ def untouched(used: Used, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     """What the service does where nobody meddled."""
     with used.opened(used.copy(tmp_path_factory.mktemp("untouched"))) as api:
         done = used.deeds(api)
-    assert [status for status, _ in done.values()] == [200] * 4 + [401, 404, 200, 200, 201, 409, 200, 200, 200, 200]
+    assert [status for status, _ in done.values()] == [200] * 4 + [401, 404, 200, 200, 201, 409] + [200] * 5
     return done
 
 
@@ -426,11 +446,12 @@ def test_an_edited_column_is_found_or_without_effect(
     with used.opened(settings) as api:
         edited(settings, table, column)
         as_before_or_refused(used.deeds(api), untouched)
-        if table in {"ledger", "synopses", "cards"}:
+        noticed = {("checkpoints", "size"), ("checkpoints", "note")}
+        if table in {"ledger", "synopses", "cards"} or (table, column) in noticed:
             assert outcome(api)["valid"] is False
     settings = used.copy(tmp_path / "stopped")
     edited(settings, table, column)
-    if table in {"ledger", "alembic_version"}:
+    if table in {"ledger", "alembic_version"} or (table, column) in {("log", "origin"), ("log", "verifier")}:
         with pytest.raises(CannotStart):
             make_service(settings, frozen_clock)
         return

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -26,6 +27,7 @@ from app.settings.settings import Settings
 from core.budget import Epsilon
 from core.ledger.entry import LedgerEntry
 from core.ledger.kinds import Kind, State
+from core.log.checkpoint import Checkpoint
 from tests.support.databases.books import ADMIN, CURATOR, DOMAIN, an_order, filled_ledger, long_ledger, without_triggers
 from tests.support.service.api import Api, frozen_clock
 
@@ -216,10 +218,13 @@ def test_a_witness_that_saw_another_ledger_does_not_agree(sqlite_settings: Setti
     """Also where its file cannot be understood."""
     service = make_service(sqlite_settings, frozen_clock)
     filled_ledger(service, orders=1)
-    seen = json.loads(service.witness.path.read_text())
-    for damage in (json.dumps(seen | {"hash": "0" * 64}), "?"):
+    seen, other = service.witness.path.read_text(), service.checkpoint(1)
+    forged = replace(Checkpoint.of(other), size=service.replay.tree.size).signed(*service.log.keys)
+    for damage in (str(forged), json.dumps({"seq": service.replay.tree.size, "hash": "0" * 64}), "?"):
         service.witness.path.write_text(damage)
         assert not audits.ledger_status(service).witness_agrees
+    service.witness.path.write_text(seen)
+    assert audits.ledger_status(service).witness_agrees
     service.database.dispose()
 
 

@@ -14,13 +14,13 @@ from sqlalchemy import text
 
 from app.errors import CannotStart, LedgerRewound
 from app.ledger.entries import head
-from app.ledger.witness import Witness
+from app.ledger.witness import NOTHING_SEEN, Seen, Witness
 from app.main import create_app, make_service
 from app.releases import ordering
 from app.settings.settings import Settings
-from core.ledger.entry import EMPTY, Head
-from tests.support.databases.books import CURATOR, an_order, filled_ledger, without_triggers
+from tests.support.databases.books import CURATOR, an_order, filled_ledger, rewrite_from, without_triggers
 from tests.support.service.api import Api, frozen_clock
+from tests.support.signed_log import SignedLog, entries
 
 
 def test_a_restored_old_database_is_refused(sqlite_settings: Settings, tmp_path: Path) -> None:
@@ -49,14 +49,25 @@ def test_an_empty_database_in_place_of_a_used_one_is_refused(sqlite_settings: Se
 
 
 def test_a_rewritten_ledger_is_refused(sqlite_settings: Settings) -> None:
-    """A chain of the same length with other hashes is not the one that the witness saw."""
+    """A good chain of the same length with other hashes is not the one that the witness saw."""
     service = make_service(sqlite_settings, frozen_clock)
     filled_ledger(service, orders=1)
-    with without_triggers(service) as tx:
-        tx.execute(text("UPDATE ledger SET hash = 'f' WHERE seq = (SELECT max(seq) FROM ledger)"))
-        tx.commit()
+    rewrite_from(service, 2, actor="somebody else")
     service.database.dispose()
     with pytest.raises(LedgerRewound):
+        make_service(sqlite_settings, frozen_clock)
+
+
+def test_a_hash_that_was_overwritten_is_named_at_the_start(sqlite_settings: Settings) -> None:
+    """The walk finds the entry, which says more than that the witness saw another ledger; a running service refuses."""
+    with Api(create_app(sqlite_settings, frozen_clock)) as api:
+        api.register()
+        with without_triggers(api.service) as tx:
+            tx.execute(text("UPDATE ledger SET hash = 'f' WHERE seq = (SELECT max(seq) FROM ledger)"))
+            tx.commit()
+        assert api.order().status_code == 503
+        assert api.call(None, "GET", "/readyz").status_code == 503
+    with pytest.raises(CannotStart, match="not good from entry 5 on: The entry does not match its hash"):
         make_service(sqlite_settings, frozen_clock)
 
 
@@ -82,15 +93,39 @@ def test_a_damaged_witness_stops_the_start(sqlite_settings: Settings) -> None:
 
 
 def test_the_witness_only_moves_forward(tmp_path: Path) -> None:
-    """Heads that arrive late, from many writers at once, never take it back."""
-    witness = Witness(tmp_path / "witness")
-    assert witness.head() == EMPTY
+    """Checkpoints that arrive late, from many writers at once, never take it back."""
+    witness, log = Witness(tmp_path / "witness"), SignedLog(entries(9))
+    assert witness.seen() == NOTHING_SEEN
     with ThreadPoolExecutor(8) as pool:
-        list(
-            pool.map(lambda seq: Witness(witness.path).advance(Head(seq=seq, hash=str(seq))), [5, 3, 9, 1, 7, 2, 8, 4])
-        )
-    assert witness.head() == Head(seq=9, hash="9")
-    assert json.loads(witness.path.read_bytes()) == {"seq": 9, "hash": "9"}
+        list(pool.map(lambda size: Witness(witness.path).advance(size, log.note), [5, 3, 9, 1, 7, 2, 8, 4]))
+    assert witness.seen() == Seen(9, root=log.root(9), origin=log.key.name)
+    assert witness.path.read_text() == str(log.note(9))
+
+
+def test_a_witness_of_version_0_1_is_read_and_becomes_a_signed_checkpoint(sqlite_settings: Settings) -> None:
+    """It names the hash of the last entry. A start compares that, and signs; another hash is refused."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    signed, last = service.witness.path.read_text(), service.replay.head
+    service.database.dispose()
+    for seq, hashed in ((last.seq, "0" * 64), (last.seq + 1, last.hash)):
+        service.witness.path.write_text(json.dumps({"seq": seq, "hash": hashed}))
+        with pytest.raises(LedgerRewound):
+            make_service(sqlite_settings, frozen_clock)
+    service.witness.path.write_text(json.dumps({"seq": last.seq, "hash": last.hash}))
+    make_service(sqlite_settings, frozen_clock).database.dispose()
+    assert service.witness.path.read_text() == signed
+
+
+def test_the_witness_of_another_log_is_refused(sqlite_settings: Settings) -> None:
+    """Same entries and another name: what this log signed would not be believed by those who know its name."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    service.database.dispose()
+    note = service.witness.path.read_text()
+    service.witness.path.write_text(note.replace(service.log.origin, "another.example/log"))
+    with pytest.raises(CannotStart, match=r"is of the log another\.example/log"):
+        make_service(sqlite_settings, frozen_clock)
 
 
 def restore(copy: Path, settings: Settings) -> None:
@@ -108,14 +143,14 @@ def test_a_copy_restored_under_a_running_service_charges_nothing(sqlite_settings
             live.backup(older)
         assert api.order(epsilon="1").status_code == 201
         assert api.order(epsilon="1").status_code == 409
-        witnessed = api.service.witness.head()
+        witnessed = api.service.witness.seen()
         restore(copy, sqlite_settings)
         for _ in range(3):
             refused = api.order(epsilon="1")
             assert (refused.status_code, refused.json()["type"]) == (503, "urn:rugnik:problem:not-ready")
             assert "older database" in refused.json()["detail"]
         assert api.register("another").status_code == 503
-        assert api.service.witness.head() == witnessed
+        assert api.service.witness.seen() == witnessed
         assert api.call(None, "GET", "/readyz").status_code == 503
     with pytest.raises(LedgerRewound):
         make_service(sqlite_settings, frozen_clock)
@@ -140,7 +175,7 @@ def test_nothing_is_charged_while_the_witness_cannot_be_read(sqlite_api: Api) ->
     witness.rmdir()
     assert sqlite_api.call(None, "GET", "/readyz").status_code == 200
     assert sqlite_api.register().status_code == 201
-    assert sqlite_api.service.witness.head().seq == 5  # four keys and a grant
+    assert sqlite_api.service.witness.seen().size == 5  # four keys and a grant
 
 
 def test_a_full_witness_disk_refuses_every_charge(sqlite_settings: Settings) -> None:
@@ -171,4 +206,4 @@ def test_an_entry_that_the_witness_missed_is_witnessed_before_the_next(sqlite_se
         full.unlink()
         assert api.order(epsilon="0.1").status_code == 201
         with api.service.database.read_only() as tx:
-            assert api.service.witness.head() == head(tx)
+            assert api.service.witness.seen().size == head(tx).seq

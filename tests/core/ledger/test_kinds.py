@@ -27,7 +27,7 @@ def test_every_kind_is_described_and_has_a_rule() -> None:
 
 def test_the_kinds_about_keys_are_those_that_name_no_dataset() -> None:
     """Pages show them to nobody who does not see the whole ledger."""
-    assert {Kind.ISSUE, Kind.REVOKE} == KEY_KINDS
+    assert {Kind.ISSUE, Kind.REVOKE, Kind.KEY} == KEY_KINDS
 
 
 @pytest.mark.parametrize("life", LIVES)

@@ -6,13 +6,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import Connection, insert, text
+from sqlalchemy import Connection, insert, select, text
 
 from app.access.permissions import Role
 from app.access.principal import Principal
 from app.ingest.formats import MediaType
 from app.ledger.appending import open_book
+from app.ledger.entries import entry_of
 from app.releases import datasets, ordering, uploading
 from app.releases.orders import ReleaseOrder
 from app.service import Service
@@ -21,7 +23,8 @@ from core.budget import Epsilon
 from core.canonical import canonical_json
 from core.domain.domain import Domain
 from core.domain.number import Number
-from core.ledger.entry import Head, LedgerEntry
+from core.ledger.books import Books
+from core.ledger.entry import GENESIS, Head, LedgerEntry
 from core.ledger.kinds import Kind
 from core.plan import DeclaredSize, Rule
 from core.records import OutOfRange
@@ -97,7 +100,7 @@ def vast_ledger(service: Service, *, entries: int) -> None:
             made.append(entry)
             last = Head(entry.seq, entry.hash)
         _insert(book.tx, made)
-        book.head = last
+        book.appended, book.head = made, last
 
 
 def many_releases(service: Service, dataset: str, *, releases: int) -> None:
@@ -130,6 +133,34 @@ def _insert(tx: Connection, made: list[LedgerEntry]) -> None:
         del row["epsilon"]
         rows.append(row)
     tx.execute(insert(tables.ledger), rows)
+
+
+def rewrite_from(service: Service, seq: int, **changes: Any) -> None:
+    """What an intruder does who knows the rules: change an entry of a SQLite database, and all hashes after it.
+
+    Every balance that a charge states is put right, too, so that the new chain verifies.
+    """
+    with service.database.read_only() as tx:
+        entries = [entry_of(row) for row in tx.execute(select(tables.ledger).order_by(tables.ledger.c.seq))]
+    rewritten, books = entries[: seq - 1], Books()
+    for entry in rewritten:
+        assert books.post(entry) is None
+    for entry in entries[seq - 1 :]:
+        changed = replace(entry, **changes) if entry.seq == seq else entry
+        if changed.kind is Kind.CHARGE and "granted" in changed.detail:
+            account = books.accounts[str(changed.dataset)]
+            balance = {
+                "granted": str(Epsilon(account.granted)),
+                "spent": str(Epsilon(account.spent + changed.epsilon.nano)),
+            }
+            changed = replace(changed, detail={**changed.detail, **balance})
+        previous = rewritten[-1].hash if rewritten else GENESIS
+        rewritten.append(replace(changed, previous=previous).sealed())
+        assert books.post(rewritten[-1]) is None
+    with without_triggers(service) as connection:
+        connection.execute(text("DELETE FROM ledger"))
+        _insert(connection, rewritten)
+        connection.commit()
 
 
 @contextmanager
