@@ -240,9 +240,7 @@ def most_bytes(beginning: bytes) -> int | None:
     head = b"".join(beginning.split(b"\n", 2)[:2])
     try:
         header, _ = _split(beginning[: len(head) + 2])
-        domain = Domain.from_json(header["domain"])
-        written = header["grid"]
-        grid = domain.grid(written["cells"] if "cells" in written else written["cells_per_axis"])
+        _, grid = _domain_and_grid(header)
     except (CoreError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidSynopsis("These bytes are no rugnik synopsis.") from error
     if "layers" in header:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from app.questions.formats import Format
-from app.receipts import answers, tables
+from app.receipts import answers
 from app.receipts.downloads import Form, Progress, UnfitFile
 from core.arrays import Wholes
 from core.errors import InvalidSynopsis
@@ -72,6 +72,8 @@ def _require_download(data: bytes, form: Form, receipt: Receipt, facts: Facts, p
         content = answers.read_answer(data)
         integers = answers.integers_of(content, outline)
     else:
+        from app.receipts import tables  # noqa: PLC0415 - pyarrow: no other form needs it
+
         content = tables.read_table(data, Format(form.value))
         integers = tables.integers_of(content, outline, Format(form.value))
     canonical = receipt.header.encode("ascii") + _bytes_of(integers)

@@ -6,9 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -67,17 +65,12 @@ def desk(tmp_path: Path) -> Desk:
     return made
 
 
-def bundle(*, card: bytes = CARD, compression: int = ZIP_STORED, left_out: str = "") -> bytes:
-    """A bundle; with other arguments, an archive that a bundle is not."""
-    whole = Bundle(SYNOPSIS.to_bytes(), RECEIPT.encode(), card, b"{}", terms="none", policy="quorum none").to_bytes()
-    if compression == ZIP_STORED and not left_out:
-        return whole
-    file = BytesIO()
-    with ZipFile(BytesIO(whole)) as members, ZipFile(file, "w", compression) as archive:
-        for name in members.namelist():
-            if name != left_out:
-                archive.writestr(name, members.read(name))
-    return file.getvalue()
+def bundle(card: bytes = CARD, receipt: str = RECEIPT) -> bytes:
+    """A bundle of the release."""
+    made = Bundle(
+        SYNOPSIS.to_bytes(), receipt.encode(), card, croissant=b"{}", terms="", policy="log of-the-publisher\n"
+    )
+    return made.to_bytes()
 
 
 def test_a_file_with_its_receipt_beside_it_is_verified(desk: Desk) -> None:
@@ -153,11 +146,18 @@ def test_a_bundle_brings_its_receipt_and_its_card(desk: Desk) -> None:
     """An edited one is refused, and so is one that is no bundle."""
     whole = desk.write("x.rugnik", bundle())
     assert json.loads(desk.verify(whole, "--policy", desk.policy, "--json").stdout)["card_checked"] is True
+    older = desk.write("older.rugnik", bundle(receipt=str(LOG.receipt_of(SYNOPSIS))))  # its publish names no card
+    assert json.loads(desk.verify(older, "--policy", desk.policy, "--json").stdout)["card_checked"] is False
+    assert "does not carry the key" in desk.verify(whole, code=2).stderr  # the bundle's own policy is never trusted
     for name, content, sentence in (
         ("card.rugnik", bundle(card=b"{}"), "The release card is not the one"),
-        ("small.rugnik", bundle(compression=ZIP_DEFLATED), "compressed"),
-        ("less.rugnik", bundle(left_out="synopsis.bin"), "synopsis.bin"),
-        ("cut.rugnik", bundle()[:100], "cut off"),
+        (
+            "counts.rugnik",
+            bundle(receipt=str(LOG.receipt_of(sort_of("dense")))),
+            "It is another release, or was changed.",
+        ),
+        ("more.rugnik", bundle() + b"x", "data after its end"),
+        ("cut.rugnik", bundle()[:100], "bundle is cut off"),
     ):
         assert sentence in desk.verify(desk.write(name, content), "--policy", desk.policy, code=5).stderr
     elsewhere = desk.write("elsewhere", str(TestLog.new().receipt_of(SYNOPSIS)))
@@ -169,6 +169,16 @@ def test_a_card_beside_a_file_is_checked_where_it_is_given(desk: Desk) -> None:
     card = desk.write("card.json", CARD)
     assert "no card was given" in desk.verify(desk.csv, "--policy", desk.policy).stdout
     assert "no card was given" not in desk.verify(desk.csv, "--policy", desk.policy, "--card", card).stdout
+
+
+def test_the_canonical_bytes_are_written_where_they_are_asked_for(desk: Desk) -> None:
+    """Their SHA-256 is the digest; after a failure there is no file."""
+    out = desk.folder / "synopsis.bin"
+    elsewhere = TestLog.new().key.verifier
+    desk.verify(desk.csv, "--log-key", elsewhere, "-o", out, code=5)
+    assert not out.exists()
+    desk.verify(desk.csv, "--policy", desk.policy, "-o", out)
+    assert out.read_bytes() == SYNOPSIS.to_bytes()
 
 
 def test_a_large_file_has_a_progress_bar(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
