@@ -37,8 +37,12 @@ AppError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from core.budget import Epsilon
-from core.ledger.chain import Verification
+
+if TYPE_CHECKING:  # the ledger knows signatures, and a bundle is asked without their library
+    from core.ledger.chain import Verification
 
 
 class AppError(Exception):

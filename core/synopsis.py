@@ -16,6 +16,7 @@ from core.cells import Cells, cells_from_bytes
 from core.charged import Charged
 from core.domain.axis import OFFSET_STEPS
 from core.domain.domain import Domain
+from core.domain.grid import Grid
 from core.errors import CoreError, InvalidSynopsis
 from core.mechanisms.discrete_laplace import MECHANISM
 from core.mechanisms.vector_laplace import MECHANISM as OFFSET_MECHANISM
@@ -127,13 +128,7 @@ class Synopsis(Charged, NoisyHistogram):
 
     @classmethod
     def _from_header(cls, header: dict[str, Any], integers: bytes) -> Synopsis:
-        domain = Domain.from_json(header["domain"])
-        written = header["grid"]
-        grid = domain.grid(
-            [_typed(cells, int) for cells in written["cells"]]
-            if "cells" in written
-            else _typed(written["cells_per_axis"], int)
-        )
+        domain, grid = _domain_and_grid(header)
         threshold = _typed(header["threshold"], int) if "threshold" in header else None
         terms = _Terms(
             epsilon=Epsilon.parse(header["epsilon"]),
@@ -181,6 +176,33 @@ class _Terms(Charged):
     unit: Unit
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the first two lines of a synopsis say of its cells: where they lie, and which integers follow."""
+
+    domain: Domain
+    grid: Grid
+    layered: bool
+    thresholded: bool
+    has_offsets: bool
+
+    @classmethod
+    def of(cls, header: str) -> Outline:
+        """From the two lines. InvalidSynopsis where they are not those of a synopsis."""
+        try:
+            fields, _ = _split(header.encode("ascii"))
+            return cls(*_domain_and_grid(fields), *(name in fields for name in ("layers", "threshold", "offsets")))
+        except (CoreError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise InvalidSynopsis("These lines are not the beginning of a rugnik synopsis.") from error
+
+
+def _domain_and_grid(header: dict[str, Any]) -> tuple[Domain, Grid]:
+    domain, written = Domain.from_json(header["domain"]), header["grid"]
+    if "cells" in written:
+        return domain, domain.grid([_typed(cells, int) for cells in written["cells"]])
+    return domain, domain.grid(_typed(written["cells_per_axis"], int))
+
+
 def _offsets_header(epsilon: Epsilon) -> dict[str, Any]:
     """What a reader of the sums needs; the canonical check refuses any other."""
     return {
@@ -218,9 +240,7 @@ def most_bytes(beginning: bytes) -> int | None:
     head = b"".join(beginning.split(b"\n", 2)[:2])
     try:
         header, _ = _split(beginning[: len(head) + 2])
-        domain = Domain.from_json(header["domain"])
-        written = header["grid"]
-        grid = domain.grid(written["cells"] if "cells" in written else written["cells_per_axis"])
+        _, grid = _domain_and_grid(header)
     except (CoreError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidSynopsis("These bytes are no rugnik synopsis.") from error
     if "layers" in header:

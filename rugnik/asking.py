@@ -13,7 +13,6 @@ from rugnik.wire import (
     AssignBody,
     Assignment,
     Body,
-    Card,
     Clusters,
     Count,
     Counts,
@@ -191,20 +190,6 @@ class Asking(Connected):
         """The noisy histogram as a file: csv, parquet, arrow or json. The number of bytes written."""
         params = {"format": format, "where": ranges(where)}
         return download(self._transport, f"/v1/releases/{quoted(release)}/synopsis", to, params)
-
-    def card(self, release: str) -> Card:
-        """The card of a release: who published what, whom it protects and how, and what is not protected."""
-        return Card.of(self._json("GET", f"/v1/releases/{quoted(release)}/card"))
-
-    def download_card(
-        self,
-        release: str,
-        to: Target,
-        *,
-        format: str = "json",  # noqa: A002 - as above
-    ) -> int:
-        """The card as a file: json (the bytes on record), registry, croissant, dcat or nist. The bytes written."""
-        return download(self._transport, f"/v1/releases/{quoted(release)}/card", to, {"format": format})
 
 
 def ranges(where: Box) -> list[str]:

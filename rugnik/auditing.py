@@ -48,9 +48,13 @@ class Auditing(Connected):
         """The newest signed checkpoint of the ledger: number of entries and root of its tree, as a signed note."""
         return self._transport.send("GET", "/log/checkpoint", repeatable=True).text
 
-    def log_key(self) -> str:
-        """The verifier key that the service says its checkpoints are signed with."""
-        return self._transport.send("GET", "/log/key", repeatable=True).text.strip()
+    def log_policy(self) -> str:
+        """The policy that the service suggests: the key of its log and its witnesses. Compare it with one you trust."""
+        return self._transport.send("GET", "/log/policy", repeatable=True).text
+
+    def log_tile(self, level: str, place: str) -> bytes:
+        """A tile of the log (C2SP tlog-tiles): `log_tile("0", "000.p/5")` has the first five hashes."""
+        return self._transport.send("GET", f"/log/tile/{quoted(level)}/{place}", repeatable=True).content
 
     def ledger_consistency(self, old: int) -> Consistency:
         """The newest signed checkpoint, with the proof that the first `old` entries are unchanged in it."""

@@ -8,10 +8,11 @@ from rugnik.asking import Asking
 from rugnik.auditing import Administering, Auditing
 from rugnik.counting import Counting
 from rugnik.deciding import Deciding
+from rugnik.taking import Taking
 from rugnik.transport import Retries, Transport
 
 
-class Client(Counting, Deciding, Asking, Auditing, Administering):
+class Client(Counting, Deciding, Asking, Taking, Auditing, Administering):
     """A rugnik service at `url`, spoken to with `key`; a context manager that closes its connections.
 
     timeout   seconds to wait for a connection or an answer; an upload may take longer

@@ -21,6 +21,7 @@ RugnikError
     ├── DatasetClosed       409  no more grants, orders or uploads
     ├── ReleaseEnded        409  the release waits for nothing, or for something else: state, synopsis
     ├── RequestDecided      409  a request that was approved or refused before: state
+    ├── ReceiptPending      409  no checkpoint of the log holds a publication yet
     ├── InsufficientBudget  409  requested, remaining
     ├── QuotaReached        409  as many as the service takes: limit, setting
     ├── TooLarge            413  allowed, setting
@@ -47,6 +48,8 @@ RugnikError
     │   ├── Busy                  as much as it takes at once
     │   ├── AnswerLost            the process that computed an answer died, twice
     │   ├── SpoolFailure          the upload could not be held
+    │   ├── NotCosigned           the outside witnesses have not signed the charge yet
+    │   ├── ReadOnly              the service answers, and changes nothing
     │   ├── PublishDelayed        noise is drawn, and its synopsis is not stored yet
     │   └── DatabaseUnavailable   gone, locked or too busy
     ├── CorruptSynopsis     503  the stored synopsis is not the one that was published
@@ -217,6 +220,10 @@ class InsufficientBudget(Problem):
         return self.fields.get("remaining")
 
 
+class ReceiptPending(Problem):
+    """No checkpoint of the log holds the publication yet: `retry_after` says when to ask again."""
+
+
 class QuotaReached(Problem):
     """As many datasets, open orders or keys as the service takes: `limit` and `setting` are in `fields`."""
 
@@ -329,6 +336,14 @@ class AnswerLost(Unavailable):
 
 class SpoolFailure(Unavailable):
     """The upload could not be held."""
+
+
+class NotCosigned(Unavailable):
+    """The outside witnesses have not signed a tree with this charge, so no row is read yet."""
+
+
+class ReadOnly(Unavailable):
+    """The service answers questions, and changes nothing in its ledger."""
 
 
 class PublishDelayed(Unavailable):

@@ -40,10 +40,13 @@ def make_card(
     charge: LedgerEntry,
     budget: Budget,
     synopsis: Synopsis,
+    digest: str,
     published: str,
     on_record: bool = True,
 ) -> bytes:
-    """The bytes of a card. `budget` is that of the dataset right after the charge, `published` the day (YYYY-MM-DD).
+    """The bytes of a card. `digest` is that of the synopsis, `published` the day of its publication (YYYY-MM-DD).
+
+    `budget` is that of the dataset right after the charge.
 
     `on_record` is False for a card that is made on request, because its release was published before there were cards.
     """
@@ -74,7 +77,7 @@ def make_card(
             "_type": STATEMENT,
             "predicate": predicate,
             "predicateType": VERSION,
-            "subject": [{"digest": {"sha256": synopsis.digest}, "name": SUBJECT}],
+            "subject": [{"digest": {"sha256": digest}, "name": SUBJECT}],
         }
     )
 

@@ -23,6 +23,8 @@ from app.cli import (
     planning,
     releasing,
     serve,
+    taking,
+    verifying,
     witness,
 )
 from app.cli.exits import CODES, ExplainingGroup
@@ -34,6 +36,7 @@ Try it:     rugnik demo
 Publish:    rugnik release rows.csv --epsilon 0.5 --clusters 5
 Ask:        rugnik query clusters bike-trips --k 5
 Audit:      rugnik ledger verify
+Check:      rugnik verify bike-trips.csv --policy city.policy
 
 Commands that speak to a service take its address and your key from
 RUGNIK_URL and RUGNIK_KEY, or --url and --key."""
@@ -77,6 +80,8 @@ main.command(rich_help_panel=CURATING)(releasing.release)
 main.command(rich_help_panel=CURATING)(curator.void)
 for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refuse):
     main.command(rich_help_panel=DECIDING)(decide)
-main.command(rich_help_panel=ASKING)(cards.card)
+for take in (cards.card, taking.bundle, taking.receipt):
+    main.command(rich_help_panel=ASKING)(take)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
+main.command(rich_help_panel=ASKING)(verifying.verify)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

@@ -29,7 +29,7 @@ class Code(IntEnum):
 CODES = """\b
 Exit codes, for scripts:
   0  done                              4  not enough epsilon is left
-  1  refused, or something to mend     5  the ledger is not valid
+  1  refused, or something to mend     5  ledger or receipt is not valid
   2  wrong usage, or a wrong setting   6  no key, or one that may not
   3  the service is not reached        7  the file does not fit
                                        8  it waits for a second person"""

@@ -17,7 +17,7 @@ def key() -> None:
 
     \b
     Example:
-      rugnik log key > policy.txt
+      rugnik log key
     """
     from app.log.checkpoints import policy_text
     from app.main import make_service

@@ -37,7 +37,7 @@ def get_card(service: Service, caller: Principal, release_id: str) -> Card:
             return stored_card(book, release_id, release.standing.card)
         synopsis = stored_synopsis(book, release_id, digest)
         day = _day_of_publication(book, release_id)
-        return Card.of(card_of(book, record, synopsis, published=day, on_record=False))
+        return Card.of(card_of(book, record, synopsis, digest=digest, published=day, on_record=False))
 
 
 def stored_card(book: Book, release_id: str, digest: str) -> Card:
@@ -53,13 +53,16 @@ def stored_card(book: Book, release_id: str, digest: str) -> Card:
         raise CorruptSynopsis(f"The card of release {release_id} was made by a newer version of rugnik.") from None
 
 
-def card_of(book: Book, record: ReleaseRecord, synopsis: Synopsis, *, published: str, on_record: bool = True) -> bytes:
+def card_of(
+    book: Book, record: ReleaseRecord, synopsis: Synopsis, *, digest: str, published: str, on_record: bool = True
+) -> bytes:
     """The bytes of the card of a release, from what is on record."""
     return make_card(
         registration=record.account.registration,
         charge=book.charge(record),
         budget=_budget_after(book, record.account, record.charge_seq),
         synopsis=synopsis,
+        digest=digest,
         published=published,
         on_record=on_record,
     )

@@ -135,7 +135,7 @@ def _stored(service: Service, drawn: Drawn) -> bool:
                 book.tx.execute(statement)
             detail = dict(drawn.detail)
             if drawn.result is not None:
-                card = card_of(book, record, drawn.result, published=service.today())
+                card = card_of(book, record, drawn.result, digest=detail["digest"], published=service.today())
                 book.tx.execute(insert(cards).values(release=drawn.release, body=card.decode("ascii")))
                 detail["card"] = sha256(card).hexdigest()
             book.append(

@@ -17,9 +17,10 @@ from app.witnessing.follow_state import FollowState
 from core.canonical import canonical_json
 from core.ledger.chain import unbound
 from core.ledger.entry import EMPTY, Head, LedgerEntry, Stored
+from core.ledger.kinds import Kind
 from core.log.checkpoint import Checkpoint, decoded
-from core.log.note import InvalidNote, Note, SignatureType, VerifierKey
-from core.log.policy import Policy
+from core.log.note import InvalidNote, Note, VerifierKey
+from core.log.policy import InvalidPolicy, Policy
 from core.log.tree import Frontier, is_consistent
 from rugnik.wire import Consistency, LedgerPage
 
@@ -32,8 +33,8 @@ class SignedLedger(Protocol):
     def log_checkpoint(self) -> str:
         """The newest signed checkpoint."""
 
-    def log_key(self) -> str:
-        """The verifier key that the service says is its own."""
+    def log_policy(self) -> str:
+        """The policy that the service suggests. It is believed about the log's key alone, at the first visit."""
 
     def ledger_consistency(self, old: int) -> Consistency:
         """The proof from a smaller tree, with the checkpoint that it leads to."""
@@ -78,7 +79,7 @@ def follow(service: SignedLedger, path: Path, policy: Policy | None = None) -> F
                 notes = "\n".join(map(str, broken.evidence))
                 replace_file(evidence_path(path), notes.encode())
             raise
-        except InvalidNote as error:
+        except (InvalidNote, InvalidPolicy) as error:
             raise LogBroken(str(error)) from None
         state.save(path)
     return followed
@@ -97,6 +98,7 @@ class _Visit:
         self.frontier = kept.frontier if kept else Frontier()
         self.last = kept.last if kept else EMPTY
         self.start = self.frontier.size
+        self.successor: VerifierKey | None = None  # the log's key by the newest entry about it
 
     def run(self) -> tuple[Followed, FollowState]:
         note = Note.parse(self.service.log_checkpoint())
@@ -108,11 +110,15 @@ class _Visit:
         for entry in self._entries(checkpoint.size):
             self.frontier.append(bytes.fromhex(entry.hash))
             self.last = Head(entry.seq, entry.hash)
+            if entry.kind is Kind.KEY:
+                self.successor = VerifierKey.parse(str(entry.detail.get("verifier")))
         if self.frontier.root != checkpoint.root:
             raise LogBroken(
                 f"The entries that the service shows are not those that it signed: their tree of {checkpoint.size} "
                 "entries has another root."
             )
+        # An entry that the old key signed names the new one; while both sign, the new one is taken over.
+        key = next(iter(note.signed_by([self.successor])), key) if self.successor else key
         state = FollowState(note, checkpoint, self.frontier.subtrees, self.last.hash, key)
         is_first_seen = self.kept is None and self.policy is None
         return Followed(checkpoint, checkpoint.size - self.start, key, is_first_seen, cosigners), state
@@ -127,17 +133,17 @@ class _Visit:
             return next(iter(note.signed_by(key for key in self.policy.logs if key.name == origin)))
         if self.kept is not None:
             return self.kept.key
-        key = VerifierKey.parse(self.service.log_key())
-        if (key.name, key.type) != (origin, SignatureType.LOG):
-            raise LogBroken(f"The key that the service shows is not one of the log {origin}.")
-        return key
+        keys = [key for key in Policy.parse(self.service.log_policy()).logs if key.name == origin]
+        if not keys:
+            raise LogBroken(f"The service shows no key of the log {origin}.")
+        return next(iter(note.signed_by(keys)), keys[0])
 
     def _require_signed(self, note: Note, key: VerifierKey) -> tuple[str, ...]:
         """The witnesses that signed as well, by the names of the policy."""
         if not note.signed_by([key]):
             raise LogBroken(
-                f"The checkpoint is not signed with the key {key}, which signed the one before. If the log changed its "
-                "key, ask why, and give the new one in a policy."
+                f"The checkpoint is not signed with the key {key}. If the log has a new key, ask its operator why, and "
+                "give the new one in a policy."
             )
         return () if self.policy is None else tuple(self.policy.require(note).cosignatures)
 

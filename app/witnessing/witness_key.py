@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from app.access.secret_file import make_secret_file
 from app.errors import CannotStart
 from app.witnessing.durable_file import sync_folder
 from core.log.ed25519 import SecretKey
@@ -18,7 +18,8 @@ def witness_key(path: Path, name: str | None = None) -> SigningKey:
     """
     try:
         if not path.exists():
-            _make(path)
+            make_secret_file(path, SecretKey.generate().to_pem())
+            sync_folder(path.parent)
         if path.stat().st_mode & 0o077:
             raise CannotStart(f"Other users can read the key {path}. Close it to them: chmod 600 {path}")
         secret = SecretKey.from_pem(path.read_bytes())
@@ -30,20 +31,3 @@ def witness_key(path: Path, name: str | None = None) -> SigningKey:
         return SigningKey(name or path.stem, SignatureType.COSIGNATURE, secret)
     except InvalidNote as error:
         raise CannotStart(f"{error} Give another one with --name.") from None
-
-
-def _make(path: Path) -> None:
-    """Written under another name, then linked: a key that another process made meanwhile is never replaced."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(SecretKey.generate().to_pem())
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(fresh, path)
-    except FileExistsError:
-        pass
-    finally:
-        fresh.unlink()
-    sync_folder(path.parent)

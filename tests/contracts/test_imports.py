@@ -168,6 +168,12 @@ def allowed_in_use_cases(arrow: Arrow) -> bool:
     return not any(within(arrow.target, room) for room in WEB_ROOMS)
 
 
+def allowed_in_receipts(arrow: Arrow) -> bool:
+    """A file is checked offline: no service, no database, nothing of HTTP."""
+    rooms = ("app.questions", "app.receipts", "app.bundles", "core", "rugnik")
+    return arrow.target.partition(".")[0] != "app" or any(within(arrow.target, room) for room in rooms)
+
+
 def allowed_in_operations(arrow: Arrow) -> bool:
     """The same, but for the one module that starts the server."""
     if arrow.module == SERVING:
@@ -237,6 +243,7 @@ RULES: dict[str, Callable[[Arrow], bool]] = {
     "app.offline": allowed_offline,
     "app.problems": allowed_offline,
     "app.errors": allowed_offline,
+    "app.receipts": allowed_in_receipts,
     "app.witnessing": allowed_in_use_cases,
     "app.http": allowed_at_the_edge,
     "app.dashboard": allowed_at_the_edge,

@@ -131,7 +131,7 @@ def test_ranges_are_said_to_be_half_open(world: World) -> None:
 
 def caller(path: str) -> Role:
     """A role that the route admits."""
-    if path.startswith("/v1/ledger"):
+    if path.startswith(("/v1/ledger", "/log/")):
         return Role.AUDITOR
     if path.startswith(("/v1/keys", "/metrics")) or path.endswith("/grants"):
         return Role.ADMIN
@@ -157,9 +157,14 @@ BY_ADDRESS = [
     "GET /v1/datasets/{name}",
     "GET /v1/datasets/{name}/releases",
     "GET /v1/keys",
+    "GET /log/checkpoint",
+    "GET /log/policy",
+    "GET /log/tile/{level}/{place}",
     "GET /v1/ledger/head",
     "GET /v1/ledger/verify",
     "GET /v1/releases/{release_id}",
+    "GET /v1/releases/{release_id}/bundle",
+    "GET /v1/releases/{release_id}/receipt",
     "GET /v1/requests/{request_id}",
     "DELETE /v1/keys/{key_id}",
     "DELETE /v1/releases/{release_id}",
@@ -173,6 +178,7 @@ BY_ADDRESS = [
 WITH_FIELDS = [
     *(" ".join(route) for route in BY_ROUTE),
     "GET /v1/ledger",
+    "GET /v1/ledger/consistency",
     "GET /v1/ledger/export",
     "GET /v1/requests",
     "GET /v1/releases/{release_id}/card",

@@ -112,6 +112,16 @@ MATRIX: dict[Route, Rule] = {
     ("GET", "/v1/releases/{release_id}/card"): Rule(
         only(ANALYST, CURATOR, AUDITOR), 200, at("/v1/releases/{published}/card")
     ),
+    ("GET", "/v1/releases/{release_id}/receipt"): Rule(
+        only(ANALYST, CURATOR, AUDITOR), 200, at("/v1/releases/{published}/receipt")
+    ),
+    ("GET", "/v1/releases/{release_id}/bundle"): Rule(
+        only(ANALYST, CURATOR, AUDITOR), 200, at("/v1/releases/{published}/bundle")
+    ),
+    ("GET", "/log/checkpoint"): Rule(OPEN, 200, at("/log/checkpoint")),
+    ("GET", "/log/policy"): Rule(OPEN, 200, at("/log/policy")),
+    ("GET", "/log/tile/{level}/{place}"): Rule(only(ADMIN, AUDITOR), 200, at("/log/tile/0/000.p/1")),
+    ("GET", "/v1/ledger/consistency"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/consistency?old=1")),
     ("GET", "/v1/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/v1/ledger")),
     ("GET", "/v1/ledger/head"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/head")),
     ("GET", "/v1/ledger/verify"): Rule(only(ADMIN, AUDITOR), 200, at("/v1/ledger/verify")),
@@ -132,6 +142,10 @@ PAGES: dict[Route, Rule] = {
     ("GET", "/datasets/{name}/release"): Rule(only(CURATOR), 200, at("/datasets/city/release")),
     ("GET", "/releases/{release_id}"): Rule(ALL, 200, at("/releases/{published}")),
     ("GET", "/releases/{release_id}/card"): Rule(ALL, 200, at("/releases/{published}/card")),
+    ("GET", "/releases/{release_id}/receipt"): Rule(
+        only(ANALYST, CURATOR, AUDITOR), 200, at("/releases/{published}/receipt")
+    ),
+    ("GET", "/log"): Rule(only(ADMIN, AUDITOR), 200, at("/log")),
     ("GET", "/ledger"): Rule(only(ADMIN, AUDITOR, CURATOR), 200, at("/ledger")),
     ("GET", "/keys"): Rule(only(ADMIN), 200, at("/keys")),
 }

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.support.documents import ROOT, as_script, bash, code_blocks, pages
@@ -31,6 +32,12 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "0.5 spent, 2 left",
         "counted by threads: published",
     ),
+    "docs/receipts.md": (
+        "is the release that epsilon 1 was charged for",
+        "epsilon 1 was charged to bike-trips on 20",
+        "Signature Verified Successfully",
+    ),
+    "docs/check-your-data.md": ("bike-trips.csv is the release that epsilon 1 was charged for", "— "),
     "docs/two-persons.md": (
         "exit code 8",
         "is approved: order r",
@@ -41,9 +48,11 @@ PRINTED: dict[str, tuple[str, ...]] = {
         "refused",
     ),
     "docs/cards.md": ("| Unit of privacy |", "on record: True", "equal but for one row"),
+    "docs/witnesses.md": ("quorum none", "witness w1 w1+", "— w1 ", "0 new entries hold", "only grew"),
     "docs/tutorial/auditor.md": ("publish", '"valid":true', "every entry holds", "entries hold", "True"),
 }
 ELSEWHERE = {"docs/operations.md", "docs/bundles.md"}  # tests/journeys/test_operations.py, test_bundles.py
+WITHOUT_ACCOUNT = {"docs/check-your-data.md"}
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +67,7 @@ def checkout(demo: Demo, tmp_path: Path) -> Path:
     """A folder that looks like the checkout after `make demo`; files that a page writes land here."""
     for name, target in (
         (".venv-run", Path(sys.prefix)),
+        ("docs", ROOT / "docs"),
         ("examples", ROOT / "examples"),
         ("rugnik-data-demo", demo.folder),
     ):
@@ -65,10 +75,27 @@ def checkout(demo: Demo, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def given(demo: Demo, folder: Path) -> dict[str, str]:
+    """What a person was given who has no account: a file, its receipt, a policy, and the address of the service."""
+    url, analyst = demo.variables["RUGNIK_URL"], {"Authorization": f"Bearer {demo.variables['ANALYST']}"}
+    (release,) = httpx.get(f"{url}/v1/datasets/bike-trips", headers=analyst).json()["releases"][:1]
+    for name, path in (
+        ("bike-trips.csv", f"/v1/releases/{release['id']}/synopsis?format=csv"),
+        ("bike-trips.csv.tlog-proof", f"/v1/releases/{release['id']}/receipt"),
+        ("city.policy", "/log/policy"),
+    ):
+        reply = httpx.get(url + path, headers=analyst)
+        assert reply.status_code == 200, reply.text
+        (folder / name).write_bytes(reply.content)
+    return {"RUGNIK_URL": url, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
 @pytest.mark.parametrize("page", PRINTED)
-def test_the_commands_of_a_page_work_as_printed(page: str, checkout: Path) -> None:
+def test_the_commands_of_a_page_work_as_printed(page: str, demo: Demo, checkout: Path) -> None:
     """From the top of the page to its end, in one terminal where nothing was typed before."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("RUGNIK_")}
+    if page in WITHOUT_ACCOUNT:
+        env |= given(demo, checkout)
     printed = bash(as_script(pages()[page]), checkout, env | {"COLUMNS": "160"})
     assert [text for text in PRINTED[page] if text not in printed] == []
 
@@ -98,3 +125,9 @@ def test_the_clients_own_variables_are_explained() -> None:
     """RUGNIK_URL and RUGNIK_KEY are not settings of the service, so they stand apart from its table."""
     assert "`RUGNIK_URL` and `RUGNIK_KEY`" in pages()["docs/settings.md"]
     assert "`RUGNIK_URL` and `RUGNIK_KEY`" in pages()["docs/cli.md"]
+
+
+def test_the_verifier_is_printed_as_it_is() -> None:
+    """The page about receipts has the whole script, so that nobody need look for it."""
+    (printed,) = [content for language, content in code_blocks(pages()["docs/receipts.md"]) if language == "py"]
+    assert printed == (ROOT / "docs" / "verify_receipt.py").read_text(encoding="utf-8")

@@ -35,8 +35,8 @@ class Shown:
         log, size = self.log, len(self.log.entries) if self.size is None else self.size
         if path == "/log/checkpoint":
             return str(self.checkpoint or log.note(size)).encode()
-        if path == "/log/key":
-            return f"{self.key or log.key.verifier}\n".encode()
+        if path == "/log/policy":
+            return f"log {self.key or log.key.verifier}\nquorum none\n".encode()
         if path == "/v1/ledger/consistency":
             proved = self.proved or log
             proof = [encoded(digest) for digest in proved.proof(int(query["old"]), size)]

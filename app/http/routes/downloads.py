@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from app.access.principal import Principal
+from app.bundles.bundle import MEDIA_TYPE as BUNDLE
 from app.http.asking import FOR_EVER, answer, documented, published_release
 from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
@@ -20,7 +21,7 @@ from app.http.parameters import parameters_of
 from app.http.problems import declared
 from app.http.routes.releases import ReleaseId
 from app.http.streaming import Stream
-from app.log import receipts
+from app.log import bundling, receipts
 from app.questions.downloads import DOWNLOADS, Download, asked_for
 from app.questions.formats import Format
 from app.questions.question import Question, repeatable
@@ -66,6 +67,17 @@ def _refuse_too_many(service: Service, asked: dict[str, Any]) -> None:
 
 
 @router.get(
+    "/bundle",
+    response_class=Response,
+    responses=declared(404, 409)
+    | {200: {"content": {BUNDLE: {"schema": {"type": "string", "format": "binary"}}}, "description": "A ZIP archive."}},
+)
+def bundle(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
+    """Take everything about a release away in one file, which answers every question without the service."""
+    return _whole(request, bundling.bundle(service, caller, release_id).to_bytes(), BUNDLE, f"{release_id}.rugnik")
+
+
+@router.get(
     "/receipt",
     response_class=Response,
     responses=declared(404, 409)
@@ -73,13 +85,17 @@ def _refuse_too_many(service: Service, asked: dict[str, Any]) -> None:
 )
 def receipt(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
     """Take the receipt away: the proof that this release was charged and published in the signed log."""
-    made = receipts.receipt(service, caller, release_id)
-    body = str(made.receipt).encode()
-    headers = {"ETag": f'"{sha256(body).hexdigest()}"', **FOR_EVER}
+    body = str(receipts.receipt(service, caller, release_id).receipt).encode()
+    return _whole(request, body, MEDIA_TYPE, f"{release_id}{SUFFIX}")
+
+
+def _whole(request: Request, body: bytes, media_type: str, name: str) -> Response:
+    """A file that is made in one piece, with the hash of its bytes as its ETag; 304 where the client has it."""
+    headers = {"ETag": f'"{sha256(body).hexdigest()}"', "Vary": FOR_EVER["Vary"], "Cache-Control": "private, no-cache"}
     if has_already(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    headers["Content-Disposition"] = f'attachment; filename="{release_id}{SUFFIX}"'
-    return Response(body, media_type=MEDIA_TYPE, headers=headers)
+    headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return Response(body, media_type=media_type, headers=headers)
 
 
 async def _file(

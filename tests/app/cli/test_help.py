@@ -53,7 +53,7 @@ def test_the_commands_are_those_that_are_promised() -> None:
         serve,migrate,demo,doctor,init,plan,check,release,void,keys new,keys list,keys revoke,datasets list,
         datasets show,datasets releases,datasets new,datasets close,datasets grant,ledger list,ledger verify,
         ledger export,ledger follow,ledger restore,backup,restore,log key,log rotate,witness,rule,requests,approve,
-        refuse,card
+        refuse,card,bundle,receipt,verify
         """
     queries = {f"query {example.answer.path.rpartition('/')[2]}" for example in GETS}
     assert {" ".join(path) for path in COMMANDS} == {name.strip() for name in promised.split(",")} | queries

@@ -278,7 +278,7 @@ def test_a_card_follows_from_the_synopsis_and_the_record(sqlite_api: Api) -> Non
         assert record is not None
         stored = book.tx.execute(text("SELECT body FROM synopses")).scalar_one()
         synopsis = Synopsis.from_bytes(zlib.decompress(stored))
-        assert cards.card_of(book, record, synopsis, published="2026-01-02") == body
+        assert cards.card_of(book, record, synopsis, digest=synopsis.digest, published="2026-01-02") == body
     size = json.loads(body)["predicate"]["release"]["size"]
     assert size == {"bought": synopsis.size}
     assert not any("number of rows" in sentence for sentence in json.loads(body)["predicate"]["unprotected"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from app.witnessing.addresses import require_reachable, submission_address
 from app.witnessing.collecting import Collected, collect
 from core.log.note import SigningKey
 from core.log.policy import InvalidPolicy, Policy, Witness
+from tests.support.documents import pages
 from tests.support.processes.demo import free_port
 from tests.support.processes.witness import Handler, RunningWitness, odd_witness, policy_of, running_witness
 from tests.support.signed_log import SignedLog, cosigning_key, entries
@@ -217,3 +219,15 @@ def test_a_quorum_must_be_reachable() -> None:
     require_reachable(policy_of(LOG.key.verifier, {"a": keys["a"]}))
     with pytest.raises(InvalidPolicy, match="quorum"):
         require_reachable(policy_of(LOG.key.verifier, keys))
+
+
+def test_the_page_says_what_a_quorum_survives() -> None:
+    """Each row of the table in docs/witnesses.md is what a policy of that kind computes."""
+    rows = re.findall(r"^\| (\d) of (\d) \| (\d) \| (\d) \|$", pages()["docs/witnesses.md"], re.MULTILINE)
+    assert len(rows) == 7
+    for least, count, corrupt, silent in rows:
+        keys = {f"w{number}": (cosigning_key("w").verifier, None) for number in range(int(count))}
+        policy = policy_of(LOG.key.verifier, keys, least=least)
+        assert policy.tolerated == int(corrupt)
+        assert policy.is_met(list(keys)[int(silent) :])
+        assert not policy.is_met(list(keys)[int(silent) + 1 :])

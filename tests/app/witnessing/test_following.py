@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import main
+from core.ledger.kinds import Kind
 from core.log.checkpoint import Checkpoint
 from core.log.note import Note
 from core.log.tree import Frontier, root
@@ -58,7 +59,7 @@ def test_each_visit_fetches_what_is_new(service: Shown, state: Path) -> None:
     assert "20 new entries hold. The log has 20" in first.stdout
     assert str(LOG.key.verifier) in first.stderr
     assert "Budgets were not checked" in first.stderr
-    assert service.requests == ["/log/checkpoint", "/log/key", "/v1/ledger"]
+    assert service.requests == ["/log/checkpoint", "/log/policy", "/v1/ledger"]
     service.size, service.requests = 33, []
     second = follow(service, state)
     assert "13 new entries hold. The log has 33" in second.stdout
@@ -123,6 +124,8 @@ def test_a_proof_of_another_log_does_not_help(service: Shown, state: Path) -> No
     service.log, service.proved, service.size = LOG.forked(10, 40), LOG, 30
     service.entries = LOG.entries
     assert "not those that it signed" in refused(service, state)
+    service.log, service.proved = LOG, SignedLog(LOG.entries, log_key())
+    assert "consistency proof is not signed" in refused(service, state)
 
 
 def test_a_cut_tail_is_seen(service: Shown, state: Path) -> None:
@@ -167,10 +170,27 @@ def test_the_key_of_the_first_visit_stays(service: Shown, state: Path) -> None:
     assert "not signed with the key" in refused(service, state)
 
 
+def test_a_new_key_is_taken_over_while_both_sign(service: Shown, state: Path) -> None:
+    """An entry that the old key signed names the new one. A new key by itself is not believed."""
+    follow(service, state)
+    new = log_key()
+    named = replace(LOG.entries[20], kind=Kind.KEY, dataset=None, detail={"verifier": str(new.verifier)}).sealed()
+    rotated = SignedLog(entries(9, after=[*LOG.entries[:20], named]), LOG.key)
+    alone = SignedLog(rotated.entries, new)
+    service.log, service.size = alone, 25
+    assert "not signed with the key" in refused(service, state)
+    both = rotated.note(25)
+    service.log = rotated
+    service.checkpoint = replace(both, signatures=(*both.signatures, new.sign(both.text)))
+    assert follow(service, state).stdout.startswith("5 new entries hold")
+    service.log, service.size, service.checkpoint = alone, 30, None
+    assert follow(service, state).stdout.startswith("5 new entries hold")
+
+
 def test_a_first_visit_checks_the_key_that_it_is_shown(service: Shown, state: Path) -> None:
     """It has to be one of this log, and to have signed."""
     service.key = log_key("other.example/log").verifier
-    assert "not one of the log" in refused(service, state)
+    assert "no key of the log" in refused(service, state)
     service.key = log_key().verifier
     assert "not signed with the key" in refused(service, state)
     service.key = None
@@ -189,7 +209,7 @@ def test_a_policy_asks_for_its_key_and_its_witnesses(service: Shown, state: Path
     service.checkpoint = replace(note, signatures=(*note.signatures, witness.sign(note.text, time=1)))
     done = follow(service, state, *options)
     assert "Witnesses that signed it: w." in done.stdout
-    assert "/log/key" not in service.requests
+    assert "/log/policy" not in service.requests
     assert "First visit" not in done.stderr
     policy.write_text(f"log {log_key().verifier}\nquorum none\n")
     assert "not signed by the key" in refused(service, state, *options)

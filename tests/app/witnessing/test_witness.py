@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -239,6 +240,27 @@ def test_a_state_that_cannot_be_written_signs_nothing(
     assert post(witness, log.submission(0, 8))[0] == 200
 
 
+def test_the_state_is_on_the_disk_before_the_signature_leaves(
+    witness: Witness, log: SignedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The content, then the new name, then the folder that holds the name."""
+    steps: list[str] = []
+    fsync, rename = os.fsync, Path.replace
+
+    def noted_fsync(descriptor: int) -> None:
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "content")
+        fsync(descriptor)
+
+    def noted_rename(path: Path, target: Path) -> Path:
+        steps.append("name")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "replace", noted_rename)
+    witness.add_checkpoint(log.submission(0, 9))
+    assert steps == ["content", "name", "folder"]
+
+
 def test_a_key_is_made_once_and_private(tmp_path: Path) -> None:
     """0600, PKCS#8, the same one each time; its name is that of its file."""
     made = witness_key(tmp_path / "w1.pem")
@@ -251,7 +273,7 @@ def test_a_key_is_made_once_and_private(tmp_path: Path) -> None:
 
 
 def test_a_key_that_cannot_be_used_is_said(tmp_path: Path) -> None:
-    """Open to others, no key at all, no such folder, a name with a space."""
+    """Open to others, no key at all, a file in place of a folder, a name with a space."""
     path = tmp_path / "w.pem"
     witness_key(path)
     path.chmod(0o640)
@@ -264,7 +286,7 @@ def test_a_key_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="PEM"):
         witness_key(path)
     with pytest.raises(CannotStart, match="cannot be read or made"):
-        witness_key(tmp_path / "nowhere" / "w.pem")
+        witness_key(path / "w.pem")
 
 
 def test_what_is_kept_is_what_was_signed(witness: Witness, log: SignedLog) -> None:

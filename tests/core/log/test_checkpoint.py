@@ -51,6 +51,7 @@ REFUSED = {
     "a line feed": "\n",
     "two lines": "o\n1\n",
     "no line feed at the end": f"o\n1\n{LINE}",
+    "no line feed after an extension": f"o\n1\n{LINE}\nextension",
     "an empty origin": f"\n1\n{LINE}\n",
     "an empty size": f"o\n\n{LINE}\n",
     "an empty extension line": f"o\n1\n{LINE}\n\n",

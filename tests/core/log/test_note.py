@@ -137,6 +137,7 @@ def test_a_signature_counts_for_its_key_and_text_alone() -> None:
             if other.name == key.name:  # Ed25519 does not sign the name
                 assert not disguised.is_valid(other.verifier, TEXT)
         assert not signature.is_valid(key.verifier, TEXT + "more\n")
+        assert not replace(signature, name="another").is_valid(key.verifier, TEXT)
 
 
 def test_a_cosignature_and_a_log_signature_never_pass_as_each_other() -> None:

@@ -103,7 +103,6 @@ REFUSED = {
     "a hash too short": TEXT.replace("index 2\n", f"index 2\n{encoded(bytes(31))}\n"),
     "a hash in another spelling": TEXT.replace("index 2\n", f"index 2\n{_LINE[:-2]}B=\n"),
     "64 hashes": TEXT.replace("index 2\n", f"index 2\n{f'{_LINE}{chr(10)}' * 61}"),
-    "an empty line too many": TEXT.replace("\n\n", "\n\n\n", 1),
     "no empty line": TEXT.replace("\n\n", "\n", 1),
     "no checkpoint": TEXT[: TEXT.index("\n\n") + 2],
     "no line feed at the end": TEXT[:-1],
@@ -114,10 +113,16 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
 def test_a_malformed_proof_is_refused(text: str) -> None:
-    """When it is read, or, with an empty line too many, when its checkpoint is."""
+    """The valid one, which each differs from, is accepted."""
     assert Proof.parse(TEXT).index == 2
     with pytest.raises(InvalidNote):
-        Proof.parse(text).require(LEAVES[2], POLICY)
+        Proof.parse(text)
+
+
+def test_an_empty_line_too_many_is_a_part_of_the_checkpoint() -> None:
+    """Which then is none: its origin is empty."""
+    with pytest.raises(InvalidNote, match="A checkpoint is"):
+        Proof.parse(TEXT.replace("\n\n", "\n\n\n", 1)).require(LEAVES[2], POLICY)
 
 
 def test_63_hashes_are_read() -> None:
