@@ -40,18 +40,22 @@ class Cosigner:
         self._asking = threading.Lock()
         self._began = -float("inf")
         self._known: dict[str, int] = {}
+        self._waking = threading.Lock()
+        self._woken = False
         self._thread: threading.Thread | None = None
         self._unsigned_since: datetime | None = None
         self._alarm: str | None = None
         self.last: Collected | None = None
 
     def wake(self, service: Service) -> None:
-        """Ask in the background, unless that is going on already. Called after a commit."""
+        """Ask in the background; once more where that is going on already. Called after a commit."""
         if not self._is_asking(service):
             return
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._ask_quietly, args=(service,), name="cosign", daemon=True)
-            self._thread.start()
+        with self._waking:
+            self._woken = True
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._ask_quietly, args=(service,), name="cosign", daemon=True)
+                self._thread.start()
 
     def sign_newest(self, service: Service, *, is_start: bool = False) -> None:
         """Ask for signatures on the newest checkpoint that may be shown, unless a quorum signed it already.
@@ -99,10 +103,19 @@ class Cosigner:
         log.warning("quorum_missing", size=size, silent=sorted(collected.silent), refused=sorted(collected.refusals))
 
     def _ask_quietly(self, service: Service) -> None:
-        try:
-            self.sign_newest(service)
-        except (AppError, SQLAlchemyError, OSError) as error:
-            log.warning("cosigning_failed", error=type(error).__name__)
+        while self._is_woken():
+            try:
+                self.sign_newest(service)
+            except (AppError, SQLAlchemyError, OSError) as error:
+                log.warning("cosigning_failed", error=type(error).__name__)
+
+    def _is_woken(self) -> bool:
+        """Whether to ask again; if not, this thread ends, and the next call of `wake` starts another."""
+        with self._waking:
+            woken, self._woken = self._woken, False
+            if not woken:
+                self._thread = None
+            return woken
 
     def require_signed(self, service: Service, seq: int) -> None:
         """NotCosigned where no quorum has signed a tree with this entry, though it was asked now if need be."""

@@ -7,12 +7,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from app.errors import LedgerRewound
 from app.log import checkpoints as stored_checkpoints
+from app.log import cosigning
 from app.log.cosigning import signers
 from app.main import create_app, make_service
 from app.settings.settings import Settings
@@ -175,7 +177,7 @@ def test_edited_signatures_of_witnesses_do_not_count(sqlite_settings: Settings, 
         assert set(signers(api.service)) == {"w0", "w1", "w2"}
         with without_triggers(api.service) as connection:
             connection.exec_driver_sql("UPDATE cosignatures SET line = 'x' WHERE signer = 'w0'")
-            connection.exec_driver_sql("UPDATE cosignatures SET size = size + 1 WHERE signer = 'w1'")
+            connection.exec_driver_sql("UPDATE cosignatures SET size = size + 1000 WHERE signer = 'w1'")
             connection.exec_driver_sql("UPDATE cosignatures SET signer = 'w9' WHERE signer = 'w2'")
             connection.commit()
         assert signers(api.service) == {}
@@ -268,6 +270,25 @@ def test_workers_that_ask_at_once_raise_no_alarm(cosigned: Cosigned, clock: Cloc
             assert tx.execute(select(cosignatures)).first() is not None
         for size, note in kept:
             assert cosigned.policy.require(Note.parse(note)).checkpoint.size == size
+
+
+def test_a_charge_that_comes_while_witnesses_are_asked_is_shown_to_them_as_well(
+    api: Api, cosigned: Cosigned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without anybody who waits for it: the thread in the background asks again."""
+    real, asked = cosigning.collect, []
+
+    def meanwhile(*args: Any) -> Any:
+        if not asked:
+            asked.append(api.order().status_code)
+        return real(*args)
+
+    monkeypatch.setattr(cosigning, "collect", meanwhile)
+    api.register()
+    settled(api)
+    assert asked == [201]
+    sizes = [witness.witness.sizes()[cosigned.log_key.name] for witness in cosigned.witnesses]
+    assert sizes == [api.service.replay.head.seq] * 3
 
 
 def test_a_larger_checkpoint_is_never_followed_by_a_smaller_one(api: Api) -> None:
