@@ -53,11 +53,12 @@ class Cosigner:
             self._thread = threading.Thread(target=self._ask_quietly, args=(service,), name="cosign", daemon=True)
             self._thread.start()
 
-    def sign_newest(self, service: Service) -> None:
+    def sign_newest(self, service: Service, *, is_start: bool = False) -> None:
         """Ask for signatures on the newest checkpoint that may be shown, unless a quorum signed it already.
 
-        Threads that wait for their turn share what the next one of them was told. NotReady where a witness has signed
-        another past than the database has.
+        At a start witnesses are asked anyway: an older copy of the database has the signatures of its time, and an
+        empty one needs none. Threads that wait for their turn share what the next one of them was told. NotReady where
+        a witness has signed another past than the database has.
         """
         asked = time.monotonic()
         if self._policy is None or not self._is_asking(service):
@@ -65,7 +66,7 @@ class Cosigner:
         with self._asking:
             if self._began < asked:
                 self._began = time.monotonic()
-                self._sign(service, self._policy)
+                self._sign(service, self._policy, is_start=is_start)
         if self._alarm is not None:
             raise NotReady(self._alarm)
 
@@ -73,17 +74,20 @@ class Cosigner:
         """Whether there is anybody to ask. A service that is read-only may be older than what witnesses saw."""
         return self._policy is not None and not service.settings.read_only
 
-    def _sign(self, service: Service, policy: Policy) -> None:
+    def _sign(self, service: Service, policy: Policy, *, is_start: bool) -> None:
         for _ in range(_ROUNDS):
             size, sealed = checkpoints.public_size(service), checkpoints.newest_sealed(service)
-            if size == 0 or (sealed is not None and Checkpoint.of(sealed).size >= size):
+            is_signed = sealed is not None and Checkpoint.of(sealed).size >= size
+            if (size == 0 or is_signed) and not is_start:
                 self._unsigned_since = None
                 return
             note, tree = service.checkpoint(size), service.replay.tree
             self.last = collected = collect(policy, note, partial(tree.consistency_proof, new=size), self._known)
             self._known.update(collected.sizes)
-            _keep(service, size, collected.signatures)
             self._alarm = _alarm(service, collected)
+            if size == 0:
+                return
+            _keep(service, size, collected.signatures)
             if policy.is_met(collected.signatures) and self._alarm is None:
                 cosigned = Note(note.text, note.signatures + tuple(collected.signatures.values()))
                 checkpoints.store(service, cosigned, sealed=policy.quorum is not None)
@@ -115,7 +119,7 @@ class Cosigner:
     def check_at_start(self, service: Service) -> None:
         """Show the witnesses the newest checkpoint; LedgerRewound where one of them saw another past."""
         try:
-            self.sign_newest(service)
+            self.sign_newest(service, is_start=True)
         except NotReady as error:
             raise LedgerRewound(
                 f"{error} Restore the newest copy of the database, or 'rugnik ledger restore' from an export."

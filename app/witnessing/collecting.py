@@ -106,8 +106,8 @@ class _Collecting:
             self._take_signature(witness, reply)
         elif reply.status == 409 and reply.media_type == SIZE_TYPE and _SIZE.fullmatch(reply.body):
             self._take_size(name, old, int(reply.body))
-        elif reply.status == 422:
-            self._fork(name, old)
+        elif reply.status == 422 or (reply.status == 409 and old == self.checkpoint.size):
+            self._fork(name, old)  # of the same size, and so with another root
         elif reply.status >= 500:
             self.silent[name] = f"The witness {name} cannot sign now: {reply.words}."
         else:

@@ -1,0 +1,324 @@
+"""Outside witnesses: with a quorum configured, no row is read before it has signed a tree that holds the charge."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from app.errors import LedgerRewound
+from app.log import checkpoints as stored_checkpoints
+from app.log.cosigning import signers
+from app.main import create_app, make_service
+from app.settings.settings import Settings
+from app.storage.tables import checkpoints, cosignatures
+from core.log.checkpoint import Checkpoint
+from core.log.note import InvalidNote, Note
+from core.log.receipt import Receipt
+from tests.support.databases.books import rewrite_from, without_triggers
+from tests.support.processes.witness import running_witness
+from tests.support.service.api import CSV, ROWS, Api
+from tests.support.service.cosigned import Clock, Cosigned, with_witnesses
+from tests.support.service.counting import COUNTS, counts_body
+
+
+@pytest.fixture
+def cosigned(settings: Settings, tmp_path: Path) -> Iterator[Cosigned]:
+    """Two of three witnesses have to sign; on each kind of database."""
+    with with_witnesses(settings, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock that the test moves."""
+    return Clock()
+
+
+@pytest.fixture
+def api(cosigned: Cosigned, clock: Clock) -> Iterator[Api]:
+    """The service with these witnesses."""
+    with Api(create_app(cosigned.settings, clock)) as opened:
+        yield opened
+        settled(opened)
+
+
+def settled(api: Api) -> None:
+    """Wait until nobody asks a witness in the background."""
+    thread = api.service.cosigner._thread
+    if thread is not None:
+        thread.join(timeout=60)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait for what a thread in the background does."""
+    until = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_no_row_is_read_while_the_witnesses_are_down(api: Api, cosigned: Cosigned) -> None:
+    """Uploads answer 503 before the body is asked for; grants, charges, voids and answers go on. Then the same upload
+    succeeds, and costs nothing more."""
+    api.register()
+    published = api.published()
+    settled(api)
+    cosigned.all_up(up=False)
+    assert api.admin("POST", "/v1/datasets/city/grants", json={"epsilon": "1", "reason": "r"}).status_code == 201
+    release, void = (str(api.order(epsilon="0.1").json()["id"]) for _ in range(2))
+    assert api.curator("DELETE", f"/v1/releases/{void}").status_code == 200
+    read: list[bytes] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        for place in range(0, len(ROWS), 100):
+            read.append(ROWS[place : place + 100])
+            yield read[-1]
+
+    refused = api.upload(release, body())
+    assert (refused.status_code, refused.json()["type"]) == (503, "urn:rugnik:problem:not-cosigned")
+    assert int(refused.headers["Retry-After"]) > 0
+    assert len(read) <= 1, "no more than the transport takes in advance"
+    assert api.curator("GET", f"/v1/releases/{release}").json()["state"] == "ordered"
+    assert api.analyst("GET", f"/v1/releases/{published}/count").status_code == 200
+    assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
+    assert api.call(None, "GET", "/readyz").status_code == 200
+    settled(api)
+    cosigned.witnesses[0].is_up = True
+    assert api.upload(release, ROWS).status_code == 503, "one of three is no quorum"
+    cosigned.witnesses[2].is_up = True
+    assert api.upload(release, ROWS).status_code == 200
+    assert api.budget()["spent"] == "0.6"
+
+
+def test_counts_and_sizes_wait_for_the_quorum_as_well(api: Api, cosigned: Cosigned) -> None:
+    """Whatever comes from rows that are counted elsewhere is not read either, and nothing is drawn."""
+    api.register(budget="20")
+    counted = str(api.order(rule="adaptive", epsilon="9", clusters=1).json()["id"])
+    counts = {"content": counts_body(api, counted), "headers": COUNTS}
+    settled(api)
+    cosigned.all_up(up=False)
+    adaptive = str(api.order(rule="adaptive", epsilon="9", clusters=1).json()["id"])
+    bought = str(api.order(epsilon="1", size={"estimate": "0.1", "guess": 500}).json()["id"])
+    size = {"json": {"rows": 500}}
+    assert api.curator("PUT", f"/v1/releases/{adaptive}/counts", **counts).status_code == 503
+    assert api.curator("POST", f"/v1/releases/{bought}/size", **size).status_code == 503
+    assert api.curator("PUT", f"/v1/releases/{counted}/counts", **counts).status_code == 200, "signed for before"
+    entries = api.auditor("GET", "/v1/ledger?kind=draw").json()["entries"]
+    assert {entry["release"] for entry in entries} == {counted}
+    settled(api)
+    cosigned.all_up(up=True)
+    assert api.curator("POST", f"/v1/releases/{bought}/size", **size).status_code == 200
+
+
+def test_receipts_hold_the_signatures_of_the_quorum_for_ever(api: Api, cosigned: Cosigned, clock: Clock) -> None:
+    """They fulfil the policy of somebody who trusts the witnesses, and keep their bytes when more witnesses sign."""
+    api.register()
+    cosigned.witnesses[1].is_up = False
+    release = api.published()
+    clock.move(3600)
+    first = api.analyst("GET", f"/v1/releases/{release}/receipt")
+    assert first.status_code == 200
+    facts = Receipt.parse(first.text).require(cosigned.policy)
+    assert (facts.release, set(facts.witnesses)) == (release, {"w0", "w2"})
+    cosigned.witnesses[1].is_up = True
+    api.register("more")
+    settled(api)
+    assert api.analyst("GET", f"/v1/releases/{release}/receipt").content == first.content
+    shown = Note.parse(api.call(None, "GET", "/log/checkpoint").text)
+    assert cosigned.policy.require(shown).checkpoint.size == api.service.replay.head.seq
+    assert set(signers(api.service)) == {"w0", "w1", "w2"}
+
+
+def test_a_receipt_waits_for_the_quorum(api: Api, cosigned: Cosigned, clock: Clock) -> None:
+    """409 while witnesses are silent, though the tick is over; the checkpoint that is shown stays the signed one."""
+    api.register()
+    release = api.published()
+    settled(api)
+    shown = api.call(None, "GET", "/log/checkpoint").text
+    cosigned.all_up(up=False)
+    clock.move(3600)
+    assert api.analyst("GET", f"/v1/releases/{release}/receipt").status_code == 409
+    assert api.call(None, "GET", "/log/checkpoint").text == shown
+    settled(api)
+    cosigned.all_up(up=True)
+    assert api.analyst("GET", f"/v1/releases/{release}/receipt").status_code == 200
+    assert api.call(None, "GET", "/log/checkpoint").text != shown
+
+
+def test_a_row_that_claims_a_quorum_is_not_believed(sqlite_settings: Settings, tmp_path: Path, clock: Clock) -> None:
+    """Whoever writes the database, and even holds the log's key, cannot have rows read without the witnesses."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned, Api(create_app(cosigned.settings, clock)) as api:
+        cosigned.all_up(up=False)
+        api.register()
+        release = str(api.order().json()["id"])
+        settled(api)
+        size = api.service.replay.tree.size
+        with api.service.database.transaction() as tx:
+            forged = str(api.service.checkpoint(size))
+            tx.execute(checkpoints.insert().values(size=size, sealed=True, note=forged))
+        assert api.upload(release).status_code == 503
+        settled(api)
+
+
+def test_edited_signatures_of_witnesses_do_not_count(sqlite_settings: Settings, tmp_path: Path, clock: Clock) -> None:
+    """Neither unreadable ones nor those of another size or witness."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned, Api(create_app(cosigned.settings, clock)) as api:
+        api.register()
+        settled(api)
+        api.service.cosigner.sign_newest(api.service)
+        assert set(signers(api.service)) == {"w0", "w1", "w2"}
+        with without_triggers(api.service) as connection:
+            connection.exec_driver_sql("UPDATE cosignatures SET line = 'x' WHERE signer = 'w0'")
+            connection.exec_driver_sql("UPDATE cosignatures SET size = size + 1 WHERE signer = 'w1'")
+            connection.exec_driver_sql("UPDATE cosignatures SET signer = 'w9' WHERE signer = 'w2'")
+            connection.commit()
+        assert signers(api.service) == {}
+        assert api.upload(str(api.order().json()["id"])).status_code == 200
+        settled(api)
+
+
+def test_a_witness_that_is_ahead_of_the_database_stops_the_start(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """Also where the witness file went back together with the database."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned:
+        settings = cosigned.settings
+        with Api(create_app(settings, clock)) as api:
+            api.register()
+            settled(api)
+            old, file = settings.sqlite_path.with_suffix(".old"), settings.witness_path.read_bytes()
+            with closing(sqlite3.connect(settings.sqlite_path)) as live, closing(sqlite3.connect(old)) as copy:
+                live.backup(copy)
+            assert api.order().status_code == 201
+            settled(api)
+        for path in settings.data_dir.glob(settings.sqlite_path.name + "*"):
+            if path != old:
+                path.unlink()
+        old.rename(settings.sqlite_path)
+        settings.witness_path.write_bytes(file)
+        with pytest.raises(LedgerRewound, match="lost commits"):
+            make_service(settings, clock)
+        cosigned.all_up(up=False)
+        make_service(settings, clock).database.dispose()  # nobody can tell
+
+
+def test_a_rewritten_log_is_refused_by_the_witnesses(sqlite_settings: Settings, tmp_path: Path, clock: Clock) -> None:
+    """With a witness file that was rewritten as well."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned:
+        with Api(create_app(cosigned.settings, clock)) as api:
+            api.register()
+            settled(api)
+            api.service.cosigner.sign_newest(api.service)
+            rewrite_from(api.service, 2, actor="somebody else")
+            with without_triggers(api.service) as connection:
+                for table in ("checkpoints", "cosignatures"):
+                    connection.exec_driver_sql(f"DELETE FROM {table}")
+                connection.commit()
+        cosigned.settings.witness_path.unlink()
+        with pytest.raises(LedgerRewound, match="entries were changed"):
+            make_service(cosigned.settings, clock)
+
+
+def test_a_quorum_that_is_silent_for_too_long_is_not_ready(api: Api, cosigned: Cosigned, clock: Clock) -> None:
+    """/readyz does not wait for a witness, and says so once the grace is over; it mends itself."""
+
+    def is_ready() -> bool:
+        ready = api.call(None, "GET", "/readyz").status_code == 200
+        settled(api)
+        return ready
+
+    api.register()
+    settled(api)
+    cosigned.all_up(up=False)
+    api.order()
+    settled(api)
+    assert is_ready()
+    clock.move(24 * 3600 - 60)
+    assert is_ready()
+    clock.move(120)
+    assert not is_ready()
+    cosigned.all_up(up=True)
+    eventually(is_ready)
+
+
+def test_workers_that_ask_at_once_raise_no_alarm(cosigned: Cosigned, clock: Clock) -> None:
+    """A witness that signed a larger tree for another worker is no sign of lost commits."""
+    with (
+        Api(create_app(cosigned.settings, clock)) as one,
+        Api(create_app(cosigned.settings, clock), one.keys) as two,
+    ):
+        one.register(budget="9")
+        for _ in range(4):
+            first, second = one.order(epsilon="0.1").json()["id"], two.order(epsilon="0.1").json()["id"]
+            assert two.upload(first).status_code == 200
+            assert one.upload(second).status_code == 200
+        settled(one)
+        settled(two)
+        for api in (one, two):
+            assert api.call(None, "GET", "/readyz").status_code == 200
+            settled(api)
+        with one.service.database.read_only() as tx:
+            kept = tx.execute(select(checkpoints.c.size, checkpoints.c.note).where(checkpoints.c.sealed)).all()
+            assert tx.execute(select(cosignatures)).first() is not None
+        for size, note in kept:
+            assert cosigned.policy.require(Note.parse(note)).checkpoint.size == size
+
+
+def test_a_larger_checkpoint_is_never_followed_by_a_smaller_one(api: Api) -> None:
+    """So the smallest one that holds an entry stays the smallest."""
+    api.register()
+    settled(api)
+    size = api.service.replay.tree.size
+    for wanted in (size, size - 1):
+        stored_checkpoints.store(api.service, api.service.checkpoint(wanted), sealed=False)
+    with api.service.database.read_only() as tx:
+        kept = tx.execute(select(checkpoints.c.size).where(checkpoints.c.sealed.is_(False))).scalars().all()
+    assert kept == [size]
+
+
+def test_real_witness_processes_are_killed_and_come_back(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """`rugnik witness` in a process of its own: silence is 503, and what it signed is kept."""
+    with with_witnesses(sqlite_settings, tmp_path, count=1, least=1) as cosigned:
+        folder = tmp_path / "process"
+        log = cosigned.log_key.verifier
+        with running_witness(folder, log) as witness:
+            (tmp_path / "policy").write_text(f"log {log}\nwitness w {witness.key} {witness.url}\nquorum w\n")
+            with Api(create_app(cosigned.settings, clock)) as api:
+                api.register()
+                release = api.published()
+                clock.move(3600)
+                receipt = api.analyst("GET", f"/v1/releases/{release}/receipt")
+                assert receipt.status_code == 200
+                other = str(api.order().json()["id"])
+                settled(api)
+                witness.kill()
+                third = str(api.order().json()["id"])
+                settled(api)
+                assert api.upload(other).status_code == 200, "it was signed for before"
+                assert api.upload(third, headers=CSV).status_code == 503
+                keys = api.keys
+                settled(api)
+        with running_witness(folder, log) as witness:
+            (tmp_path / "policy").write_text(f"log {log}\nwitness w {witness.key} {witness.url}\nquorum w\n")
+            with Api(create_app(cosigned.settings, clock), keys) as api:
+                assert api.upload(third).status_code == 200
+                assert api.analyst("GET", f"/v1/releases/{release}/receipt").content == receipt.content
+                settled(api)
+
+
+def test_a_checkpoint_of_the_log_is_no_quorum(cosigned: Cosigned, clock: Clock) -> None:
+    """The log's own signature, however often, fulfils no policy with witnesses."""
+    with Api(create_app(cosigned.settings, clock)) as api:
+        note = api.service.checkpoint(1)
+        settled(api)
+    with pytest.raises(InvalidNote):
+        cosigned.policy.require(Note(note.text, note.signatures * 3))
+    assert Checkpoint.of(note).size == 1
