@@ -19,7 +19,7 @@ from app.http.callers import permission_of
 def permissions_by_route(routers: Iterable[APIRouter]) -> dict[tuple[str, str], Permission | None]:
     """The permission that each method and path requires; None where no key is needed."""
     return {
-        (method, route.path): permission_of(route.dependant)
+        (method, route.path_format): permission_of(route.dependant)
         for router in routers
         for route in router.routes
         if isinstance(route, APIRoute)

@@ -182,7 +182,7 @@ def named(route: Route) -> str:
 def test_the_matrix_covers_every_route(world: World) -> None:
     """A route that somebody adds is refused here until it is decided who may call it."""
     assert set(operations(world.api.app)) == set(MATRIX)
-    mounted = {(method, route.path) for route in routes(world.api.app) for method in route.methods - {"HEAD"}}
+    mounted = {(method, route.path_format) for route in routes(world.api.app) for method in route.methods - {"HEAD"}}
     assert {route for route in mounted if route[1] not in UNLISTED} == {*MATRIX, *PAGES, *WAYS_IN}
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from app.errors import LedgerRewound
 from app.ledger.book import read_book
 from app.main import make_service
+from app.operations.copies import CHECKPOINT_SUFFIX
 from app.releases import ordering
 from app.service import Service
 from app.settings.settings import Settings
@@ -44,6 +45,7 @@ def tools(tmp_path: Path) -> dict[str, str]:
     scripts = {
         "docker": f'PYTHONPATH={ROOT} exec {sys.executable} -m tests.support.deployment.docker_stand_in "$@"',
         "python3": f'exec {sys.executable} "$@"',
+        "rugnik": f'PYTHONPATH={ROOT} exec {sys.executable} -m app.cli "$@"',
     }
     for name, line in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{line}\n")
@@ -122,7 +124,8 @@ def test_an_old_copy_of_sqlite_is_refused_and_the_newest_starts(tmp_path: Path, 
     service = make_service(settings, frozen_clock)
     filled_ledger(service, orders=1)
     bash(copy, tmp_path, tools)
-    (tmp_path / "rugnik-copy.db").rename(tmp_path / "old.db")
+    for suffix in ("", CHECKPOINT_SUFFIX):
+        (tmp_path / f"rugnik-copy.db{suffix}").rename(tmp_path / f"old.db{suffix}")
     ordering.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
     before = spent(service)
     bash(copy, tmp_path, tools)

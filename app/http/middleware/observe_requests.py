@@ -73,7 +73,7 @@ class ObserveRequests:
             self._metrics.count_refused_key()
         if not is_noted(scope):
             return
-        method, route = scope["method"], getattr(scope.get("route"), "path", "none")
+        method, route = scope["method"], getattr(scope.get("route"), "path_format", "none")
         key = scope["state"]["principal"].id
         self._metrics.count(method, route, status)
         self._metrics.time(method, route, seconds)

@@ -5,7 +5,7 @@ Each route has the parameters of its function in `app.questions`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
 from inspect import Parameter, Signature
 from typing import Any
@@ -72,9 +72,10 @@ def _refuse_too_many(service: Service, asked: dict[str, Any]) -> None:
     responses=declared(404, 409)
     | {200: {"content": {BUNDLE: {"schema": {"type": "string", "format": "binary"}}}, "description": "A ZIP archive."}},
 )
-def bundle(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
+def bundle(service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
     """Take everything about a release away in one file, which answers every question without the service."""
-    return _whole(request, bundling.bundle(service, caller, release_id).to_bytes(), BUNDLE, f"{release_id}.rugnik")
+    # Not kept by caches: the policy that it suggests may change.
+    return _whole(bundling.bundle(service, caller, release_id).to_bytes(), BUNDLE, f"{release_id}.rugnik", {})
 
 
 @router.get(
@@ -86,16 +87,16 @@ def bundle(request: Request, service: CurrentService, caller: Asker, release_id:
 def receipt(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
     """Take the receipt away: the proof that this release was charged and published in the signed log."""
     body = str(receipts.receipt(service, caller, release_id).receipt).encode()
-    return _whole(request, body, MEDIA_TYPE, f"{release_id}{SUFFIX}")
-
-
-def _whole(request: Request, body: bytes, media_type: str, name: str) -> Response:
-    """A file that is made in one piece, with the hash of its bytes as its ETag; 304 where the client has it."""
-    headers = {"ETag": f'"{sha256(body).hexdigest()}"', "Vary": FOR_EVER["Vary"], "Cache-Control": "private, no-cache"}
+    headers = {"ETag": f'"{sha256(body).hexdigest()}"', **FOR_EVER}
     if has_already(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return Response(body, media_type=media_type, headers=headers)
+    return _whole(body, MEDIA_TYPE, f"{release_id}{SUFFIX}", headers)
+
+
+def _whole(body: bytes, media_type: str, name: str, headers: Mapping[str, str]) -> Response:
+    """A file that is made in one piece."""
+    named = {"Content-Disposition": f'attachment; filename="{name}"', **headers}
+    return Response(body, media_type=media_type, headers=named)
 
 
 async def _file(

@@ -23,13 +23,13 @@ _AS_BYTES: dict[int | str, dict[str, Any]] = {
 @router.get("/checkpoint", response_class=Response, responses=declared() | _AS_TEXT)
 def checkpoint(service: CurrentService) -> Response:
     """Show the newest checkpoint: the name of the log, its size and its root, signed (C2SP tlog-checkpoint)."""
-    return Response(str(checkpoints.newest(service)), media_type=_TEXT, headers={"Cache-Control": "no-cache"})
+    return Response(str(checkpoints.newest(service)), media_type=_TEXT)
 
 
 @router.get("/policy", response_class=Response, responses=declared() | _AS_TEXT)
 def policy(service: CurrentService) -> Response:
     """Suggest a policy: the log's key and its witnesses. Compare it with what the operator has published elsewhere."""
-    return Response(checkpoints.policy_text(service), media_type=_TEXT, headers={"Cache-Control": "no-cache"})
+    return Response(checkpoints.policy_text(service), media_type=_TEXT)
 
 
 @router.get("/tile/{level}/{place:path}", response_class=Response, responses=declared(404) | _AS_BYTES)
