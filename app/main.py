@@ -78,7 +78,7 @@ def make_service(settings: Settings, clock: Callable[[], datetime] = utc_now, *,
     """
     prepare_folders(settings)
     secret = service_secret(settings.secret_path)
-    policy = read_policy(settings.policy)
+    policy = None if lost_key else read_policy(settings.policy)
     database = Database(settings.url)
     try:
         with database_errors(database):

@@ -25,7 +25,7 @@ from core.canonical import canonical_json
 from core.ledger.accounts import ReleaseRecord
 from core.ledger.chain import Verification
 from core.ledger.entry import Head, LedgerEntry
-from core.ledger.kinds import Kind
+from core.ledger.kinds import PRIVATE_TIMES, Kind
 
 log = structlog.get_logger(__name__)
 
@@ -200,5 +200,5 @@ def open_book(service: Service) -> Iterator[OpenBook]:
         except (OSError, CannotStart):
             # The entry is committed and true; /readyz fails, and so does the next append, until the witness moves.
             log.warning("witness_not_written", seq=book.head.seq)
-    if book.appended:
+    if any(entry.kind not in PRIVATE_TIMES for entry in book.appended):  # a request at the others' time would tell it
         service.cosigner.wake(service)

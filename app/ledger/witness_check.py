@@ -40,11 +40,17 @@ def check_witness(service: Service, *, lost_key: bool = False) -> None:
 
     A service that is read-only only has to have a ledger that verifies.
     """
+    seen = service.witness.seen()
     if service.settings.read_only:
         walk_chain(service.replay)
+        with service.database.read_only() as tx:
+            if seen.size <= service.replay.tree.size and not holds(tx, service.replay, seen):
+                raise LedgerRewound(
+                    f"The ledger in the database is not an older copy of the one that the witness file "
+                    f"{service.witness.path} saw, but another one. It is not served, not even to be read."
+                )
         log.warning("read_only", seq=service.replay.head.seq)
         return
-    seen = service.witness.seen()
     with service.database.read_only() as tx:
         current = head(tx)
     walk_chain(service.replay)

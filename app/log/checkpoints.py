@@ -13,21 +13,20 @@ from sqlalchemy import Select, func, insert, select
 from app.errors import NotReady, ReceiptPending
 from app.service import Service
 from app.storage.tables import checkpoints, ledger, ledger_lock
-from core.ledger.kinds import Kind
+from core.ledger.kinds import PRIVATE_TIMES
 from core.log.checkpoint import Checkpoint
 from core.log.note import InvalidNote, Note
 from core.log.policy import Policy
 
-# When noise was drawn or a synopsis published tells how long an upload took, and that depends on its rows.
-_PRIVATE_TIMES = (Kind.DRAW, Kind.STEP, Kind.PUBLISH)
-
 
 def newest(service: Service) -> Note:
     """The newest checkpoint that anybody may see: with a quorum configured, the newest one that it signed, if any."""
-    sealed, size = newest_sealed(service), public_size(service)
+    if service.settings.read_only:
+        return _newest_signed(service)
+    sealed = newest_sealed(service)
     if sealed is None:
-        return service.checkpoint(size)
-    if Checkpoint.of(sealed).size < size:
+        return service.checkpoint(public_size(service))
+    if is_due(service, public_size(service)):
         service.cosigner.wake(service)
     return sealed
 
@@ -46,12 +45,28 @@ def pinned(service: Service, seq: int) -> Note:
     return stored
 
 
+def is_due(service: Service, size: int) -> bool:
+    """Whether a checkpoint of so many entries, signed by a quorum now, would be one for receipts.
+
+    There is one in each period. Signatures of witnesses have a time, and those around every charge would tell for ever
+    how long the upload before it took.
+    """
+    if not service.needs_quorum or not size:
+        return False
+    sealed = newest_sealed(service)
+    if sealed is None:
+        return True
+    assert service.policy is not None  # noqa: S101 - a quorum is of a policy
+    times = [signature.time for signature in service.policy.require_cosigned(sealed).values()]
+    return Checkpoint.of(sealed).size < size and service.ticks.is_over(max(times), service.newest_time())
+
+
 def public_size(service: Service) -> int:
     """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period.
 
     One statement, so that no append comes between its parts.
     """
-    timed = select(ledger.c.seq).where(ledger.c.kind.not_in(_PRIVATE_TIMES)).order_by(ledger.c.seq.desc()).limit(1)
+    timed = select(ledger.c.seq).where(ledger.c.kind.not_in(PRIVATE_TIMES)).order_by(ledger.c.seq.desc()).limit(1)
     every = select(func.max(ledger.c.seq)).scalar_subquery()
     before = service.ticks.size_before(service.newest_time())
     with service.database.read_only() as tx:
@@ -115,6 +130,15 @@ def _lines_of(policy: Policy) -> str:
     witnesses = [f"witness {witness.name} {witness.key}" for witness in policy.witnesses.values()]
     groups = [f"group {name} {group.least} {' '.join(group.members)}" for name, group in policy.groups.items()]
     return "\n".join([*witnesses, *groups, f"quorum {policy.quorum or 'none'}"]) + "\n"
+
+
+def _newest_signed(service: Service) -> Note:
+    """Of a service that is read-only, and signs nothing: the newest note that is stored."""
+    query = select(checkpoints).order_by(checkpoints.c.size.desc(), checkpoints.c.sealed.desc()).limit(1)
+    stored = _own(service, query)
+    if stored is None:
+        raise NotReady("This service is read-only and signs nothing, and no checkpoint was stored before.")
+    return stored
 
 
 def _smallest(service: Service, seq: int) -> Note | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,13 @@ from app.service import Service
 from app.storage.tables import cosignatures
 from app.witnessing.addresses import require_reachable
 from app.witnessing.collecting import Collected, collect
-from core.log.checkpoint import Checkpoint
 from core.log.note import InvalidNote, Note, Signature
 from core.log.policy import Policy
 
 log = structlog.get_logger(__name__)
 
 _ROUNDS = 3  # of asking, where other workers show newer checkpoints meanwhile
+_LONGEST_PAUSE = 60.0  # seconds between two rounds in the background, while the quorum is missing
 
 
 class Cosigner:
@@ -42,14 +42,19 @@ class Cosigner:
         self._known: dict[str, int] = {}
         self._waking = threading.Lock()
         self._woken = False
+        self._failures = 0
+        self._not_before = -float("inf")
         self._thread: threading.Thread | None = None
         self._unsigned_since: datetime | None = None
         self._alarm: str | None = None
         self.last: Collected | None = None
 
     def wake(self, service: Service) -> None:
-        """Ask in the background; once more where that is going on already. Called after a commit."""
-        if not self._is_asking(service):
+        """Ask in the background; once more where that is going on already. Called after a commit.
+
+        While the quorum is missing, rounds are further and further apart, whoever asks for them.
+        """
+        if not self._is_asking(service) or time.monotonic() < self._not_before:
             return
         with self._waking:
             self._woken = True
@@ -79,28 +84,41 @@ class Cosigner:
         return self._policy is not None and not service.settings.read_only
 
     def _sign(self, service: Service, policy: Policy, *, is_start: bool) -> None:
+        """Ask until a quorum has signed. It decides: what fewer witnesses than it takes say otherwise is logged."""
         for _ in range(_ROUNDS):
-            size, sealed = checkpoints.public_size(service), checkpoints.newest_sealed(service)
-            is_signed = sealed is not None and Checkpoint.of(sealed).size >= size
-            if (size == 0 or is_signed) and not is_start:
-                self._unsigned_since = None
+            size = checkpoints.public_size(service)
+            is_due = checkpoints.is_due(service, size)
+            if not is_due and not is_start and (size == 0 or self._has_signed(service, size)):
+                self._succeeded()
                 return
             note, tree = service.checkpoint(size), service.replay.tree
             self.last = collected = collect(policy, note, partial(tree.consistency_proof, new=size), self._known)
             self._known.update(collected.sizes)
-            self._alarm = _alarm(service, collected)
-            if size == 0:
-                return
+            disagreeing = _disagreeing(service, collected)
             _keep(service, size, collected.signatures)
-            if policy.is_met(collected.signatures) and self._alarm is None:
-                cosigned = Note(note.text, note.signatures + tuple(collected.signatures.values()))
-                checkpoints.store(service, cosigned, sealed=policy.quorum is not None)
-                self._unsigned_since = None
+            if size and self._is_met(collected.signatures):
+                if is_due:
+                    cosigned = Note(note.text, note.signatures + tuple(collected.signatures.values()))
+                    checkpoints.store(service, cosigned, sealed=True)
+                self._succeeded()
                 return
+            self._alarm = " ".join(collected.refusals[name] for name in disagreeing) or None
             if not collected.ahead or self._alarm is not None:
                 break  # otherwise another worker has shown a larger checkpoint meanwhile
+        if size == 0:
+            return
+        self._failures += 1
+        self._not_before = time.monotonic() + min(_LONGEST_PAUSE, 2.0**self._failures)
         self._unsigned_since = self._unsigned_since or service.clock()
         log.warning("quorum_missing", size=size, silent=sorted(collected.silent), refused=sorted(collected.refusals))
+
+    def _succeeded(self) -> None:
+        self._alarm, self._unsigned_since, self._failures, self._not_before = None, None, 0, -float("inf")
+
+    def _is_met(self, names: Iterable[str]) -> bool:
+        """Whether these witnesses are enough: a quorum, or all of them where no quorum has to sign."""
+        assert self._policy is not None  # noqa: S101 - nobody is asked otherwise
+        return self._policy.is_met(names) if self._policy.quorum else set(names) >= set(self._policy.witnesses)
 
     def _ask_quietly(self, service: Service) -> None:
         while self._is_woken():
@@ -126,14 +144,23 @@ class Cosigner:
             raise NotCosigned
 
     def _has_signed(self, service: Service, seq: int) -> bool:
-        sealed = checkpoints.newest_sealed(service)
-        return sealed is not None and Checkpoint.of(sealed).size >= seq
+        """Whether enough witnesses have each signed a tree with this entry. An honest one signs no two histories."""
+        return self._is_met(name for name, (size, _) in signers(service).items() if size >= seq)
 
     def check_at_start(self, service: Service) -> None:
-        """Show the witnesses the newest checkpoint; LedgerRewound where one of them saw another past."""
+        """Show the witnesses the newest checkpoint.
+
+        LedgerRewound where more of them saw another past than may be corrupt. Where it is fewer, they may lie: the
+        service starts, says so, and reads no row until a quorum has signed.
+        """
         try:
             self.sign_newest(service, is_start=True)
         except NotReady as error:
+            policy, last = self._policy, self.last
+            assert policy is not None  # noqa: S101 - nobody was asked otherwise
+            assert last is not None  # noqa: S101 - nobody was asked otherwise
+            if policy.quorum is not None and len(_disagreeing(service, last)) <= policy.tolerated:
+                return
             raise LedgerRewound(
                 f"{error} Restore the newest copy of the database, or 'rugnik ledger restore' from an export."
             ) from None
@@ -151,18 +178,18 @@ class Cosigner:
             raise NotReady("The quorum of outside witnesses has not signed the ledger for too long.")
 
 
-def _alarm(service: Service, collected: Collected) -> str | None:
-    """Sentences about witnesses that saw another past; None where there are none.
+def _disagreeing(service: Service, collected: Collected) -> list[str]:
+    """Witnesses that say that they saw another past than the database has.
 
-    A witness that is ahead of the checkpoint, and not of the database, was shown a newer one by another worker.
+    One that is ahead of the checkpoint, and not of the database, was shown a newer one by another worker.
     """
     if collected.ahead:
         service.replay.refresh()
     ahead = [name for name, size in collected.ahead.items() if size > service.replay.tree.size]
-    alarm = " ".join(collected.refusals[name] for name in (*ahead, *collected.forked)) or None
-    if alarm is not None:
-        log.error("witness_disagrees", reason=alarm)
-    return alarm
+    names = [*ahead, *collected.forked]
+    if names:
+        log.error("witness_disagrees", reason=" ".join(collected.refusals[name] for name in names))
+    return names
 
 
 def read_policy(path: Path | None) -> Policy | None:
@@ -202,11 +229,14 @@ def signers(service: Service) -> dict[str, tuple[int, Signature]]:
 
 
 def _keep(service: Service, size: int, collected: Mapping[str, Signature]) -> None:
-    for name, signature in collected.items():
-        try:
-            with service.database.transaction() as tx:
-                there = select(cosignatures.c.size).where(cosignatures.c.size == size, cosignatures.c.signer == name)
-                if tx.execute(there).first() is None:
-                    tx.execute(insert(cosignatures).values(size=size, signer=name, line=str(signature)))
-        except IntegrityError:
-            pass  # another process was first
+    """Store the signatures that are not there yet."""
+    if not size or not collected:
+        return
+    kept = select(cosignatures.c.signer).where(cosignatures.c.size == size)
+    try:
+        with service.database.transaction() as tx:
+            new = set(collected) - set(tx.execute(kept).scalars())
+            for name in sorted(new):
+                tx.execute(insert(cosignatures).values(size=size, signer=name, line=str(collected[name])))
+    except IntegrityError:
+        pass  # another process was first, and had the same signatures

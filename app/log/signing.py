@@ -49,6 +49,8 @@ class Log:
 
     def signed(self, tree: TreeNodes, size: int) -> Note:
         """The signed checkpoint of the first `size` entries. Called once they are committed, never before."""
+        if not 0 <= size <= tree.size:
+            raise ValueError("Only entries that were verified are signed.")
         return Checkpoint(self.origin, size, tree.root(size)).signed(*self.keys)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.access.principal import Principal
-from app.errors import DatasetClosed, ReleaseEnded
+from app.errors import DatasetClosed, ReadOnly, ReleaseEnded
 from app.ingest.formats import MediaType
 from app.ingest.upload import Ingest, read_upload
 from app.ledger.appending import open_book
@@ -46,6 +46,8 @@ def require_uploadable(service: Service, caller: Principal, release_id: str) -> 
 
 def require_awaiting(service: Service, caller: Principal, release_id: str) -> Release:
     """The release, if it waits for rows or counts. With a quorum configured, it has signed the release's charge."""
+    if service.settings.read_only:
+        raise ReadOnly
     with read_book(service) as book:
         release = load(book, caller, release_id)
         account = book.account(release.dataset)

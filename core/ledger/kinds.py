@@ -142,4 +142,7 @@ def step_of(detail: Mapping[str, Any]) -> int | None:
     return STEPS.get(str(detail["step"])) if "step" in detail else LAST_STEP
 
 
+# When noise was drawn or a synopsis published tells how long an upload took, and that depends on its rows.
+PRIVATE_TIMES = (Kind.DRAW, Kind.STEP, Kind.PUBLISH)
+
 KEY_KINDS = frozenset(kind for kind in Kind if kind.description.about_keys)

@@ -188,5 +188,5 @@ def test_a_read_only_service_answers_from_an_old_copy_and_charges_nothing(settin
         ):
             assert refused.status_code == 503, refused.json()
             assert "read-only" in refused.json()["detail"]
-        assert api.upload(waiting).status_code == 404  # the old copy does not know it
+        assert api.upload(waiting).status_code == 503  # before anything is read
     assert settings.witness_path.read_bytes() == witnessed
