@@ -6,26 +6,36 @@ import json
 import re
 import secrets
 import zlib
+from base64 import b64decode
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
 from httpx import Response
 from numpy.typing import NDArray
+from pydantic import SecretStr
 
 from app.access.permissions import Role
 from app.http.middleware import observe_requests
+from app.ledger.entries import entries_until
 from app.main import create_app
+from app.service import Service
 from app.settings.settings import Settings
+from core.log.checkpoint import encoded
+from core.log.ed25519 import SecretKey
+from core.log.nodes import TreeNodes
 from tests.support.leaks.dumps import tables
 from tests.support.service.api import CSV, ROWS, Api, frozen_clock
 from tests.support.service.questions import BELOW, BY_ROUTE
 from tests.support.service.routes import api_routes
 
+LOG_KEY = SecretKey.generate().to_pem().decode()  # the same in every life
 NOBODY = b"age,income\n"
 CROWD = NOBODY + b"".join(b"%d,%d\n" % (i % 100, (7 * i) % 1000) for i in range(100_000))
 OTHERS: dict[str, bytes] = {
@@ -58,7 +68,7 @@ class Life:
 
     def live(self) -> Life:
         """Register, order, upload, and more entries after it; then look at everything."""
-        settings = Settings(data_dir=self.folder / "data", log_level="error")
+        settings = Settings(data_dir=self.folder / "data", log_level="error", log_key=SecretStr(LOG_KEY))
         with Api(create_app(settings, frozen_clock)) as api:
             api.register()
             first, second = (api.order(**self.terms).json()["id"] for _ in range(2))
@@ -71,24 +81,23 @@ class Life:
             assert api.order(**self.terms).status_code == 201
             assert api.curator("POST", "/v1/datasets/city/close").status_code == 200
             assert api.upload(first, self.rows, CSV).status_code == 409
-            self._look(api, {"name": "city", "release_id": first})
+            of_the_log = {"level": "0", "place": "000.p/8"}
+            self._look(api, {"name": "city", "release_id": first, "request_id": "none"} | of_the_log)
             self._read(api, settings)
-        self._forget_hashes()
+            self._forget_hashes(names_of_nodes(api.service))
         return self
 
     def _look(self, api: Api, names: dict[str, str]) -> None:
         """Every GET as everybody; every question once, and of its answer what is not worked out from noisy counts."""
         listed = [route.path for route in api_routes(api.app) if "GET" in route.methods]
-        other = (
-            BELOW + "counts",
-            BELOW + "card",
-        )  # no answers: what is counted next, and the card, compared as a whole
+        # No answers: what is counted next, the card, the receipt and the bundle, compared as a whole.
+        other = tuple(BELOW + name for name in ("counts", "card", "receipt", "bundle"))
         asked = [path for path in listed if path.startswith(BELOW) and path not in other]
         assert sorted(asked) == sorted(path for method, path in BY_ROUTE if method == "GET")
         for (method, _), example in BY_ROUTE.items():
             reply = api.analyst(method, BELOW.format(**names) + example.address, **example.options)
             self.seen[f"answer {example}"] = _look(reply) if self.same_noise else _answer(reply)
-        paths = [path.format(**names) for path in listed if path not in asked]
+        paths = [path.replace(":path", "").format(**names) for path in listed if path not in asked]
         paths += ["/v1/ledger?dataset=city", "/v1/ledger?kind=publish", "/v1/ledger?after=2&limit=2"]
         for role in (*Role, None):
             for path in paths:
@@ -105,7 +114,7 @@ class Life:
         files = sorted(path.name for path in self.folder.rglob("*"))
         self.stored = {"tables": rows_by_table, "witness": settings.witness_path.read_text(), "files": files}
 
-    def _forget_hashes(self) -> None:
+    def _forget_hashes(self, names_of_nodes: dict[str, str]) -> None:
         """Put a name in the place of the digest and of each hash that follows from it, and of nothing else."""
         entries = self.stored["tables"]["ledger"]
         (published,) = [entry for entry in entries if entry["kind"] == "publish"]
@@ -113,6 +122,7 @@ class Life:
         names = {detail["digest"]: "the digest", detail["card"]: "the card"}
         names |= {entry["hash"]: f"hash {entry['seq']}" for entry in entries if entry["seq"] >= published["seq"]}
         assert len(names) == 6
+        names |= names_of_nodes
 
         def forget(text: str) -> str:
             for known, name in names.items():
@@ -123,11 +133,48 @@ class Life:
             where: (status, [(name, forget(value)) for name, value in headers], forget(text))
             for where, (status, headers, text) in self.seen.items()
         }
-        self.stored = json.loads(forget(json.dumps(self.stored)))
+        self.stored = json.loads(forget(json.dumps(self.stored, ensure_ascii=False)))
+
+
+def names_of_nodes(service: Service) -> dict[str, str]:
+    """Names of all hashes over neighbouring entries of the log, and of the log's signatures, as they are written."""
+    leaves = [bytes.fromhex(entry.hash) for entry in entries_until(service, service.replay.head)]
+    written, shortened = {}, {}
+    for start in range(len(leaves)):
+        nodes = TreeNodes()
+        for stop, leaf in enumerate(leaves[start:], start + 1):
+            nodes.append(leaf)
+            hashed, name = nodes.root(nodes.size), f"entries {start} to {stop}"
+            written |= {hashed.hex(): name, encoded(hashed): name}
+            shortened |= {f"{hashed.hex()[:12]}…": name, f"{hashed.hex()[:8]}…": name}
+    for size in range(1, len(leaves) + 1):
+        (signature,) = service.checkpoint(size).signatures
+        written[str(signature)] = f"signature {size}"
+    return written | shortened
 
 
 def _look(reply: Response) -> Look:
-    return reply.status_code, sorted(reply.headers.multi_items()), reply.text
+    """Status, headers and text. Of a file that is base64 or a ZIP, what is in it; its ETag is its digest."""
+    headers, text = sorted(reply.headers.multi_items()), reply.text
+    if reply.headers.get("content-type") == "application/octet-stream":
+        text = reply.content.hex()
+    if reply.status_code == 200 and reply.url.path.endswith(("/receipt", "/bundle")) and "/v1/" in reply.url.path:
+        headers = [pair for pair in headers if pair[0] != "etag"]
+        text = _unpacked(reply.content) if reply.url.path.endswith("/bundle") else _unfolded(reply.text)
+    return reply.status_code, headers, text
+
+
+def _unpacked(bundle: bytes) -> str:
+    with ZipFile(BytesIO(bundle)) as file:
+        members = {member.filename: file.read(member) for member in file.infolist()}
+    synopsis = members.pop("synopsis.bin").split(b"\n", 2)
+    told = [f"{name}\n{_unfolded(body.decode())}\n" for name, body in members.items()]
+    return "".join([*told, *(line.decode() for line in synopsis[:2]), f'"counts": {len(synopsis[2])}'])
+
+
+def _unfolded(receipt: str) -> str:
+    text = re.sub(r"^extra (\S+)$", lambda match: b64decode(match[1]).decode(), receipt, flags=re.MULTILINE)
+    return text.replace('\\"', '"')
 
 
 def _answer(reply: Response) -> Look:
