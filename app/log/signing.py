@@ -103,6 +103,34 @@ def require_key_on_record(log: Log, books: Books, where: str) -> None:
         )
 
 
+def own_checkpoint(
+    path: Path, database: Database, settings: Settings, *, log_key: VerifierKey | None = None
+) -> Checkpoint:
+    """The checkpoint in a file, of the log of a database; CannotStart where this log's key did not sign it.
+
+    The key is `log_key`, or else this machine's own. The database may be anybody's: it gives no more than the name.
+    """
+    with database.read_only() as tx:
+        origin = tx.execute(select(log_table.c.origin)).scalar_one_or_none()
+    if origin is None:
+        raise CannotStart("The database does not say what its log is called: its table log is empty.")
+    try:
+        note = Note.parse(path.read_text(encoding="utf-8"))
+        checkpoint = Checkpoint.of(note)
+    except (OSError, ValueError):
+        raise CannotStart(f"The checkpoint {path} cannot be read.") from None
+    if log_key is not None:
+        keys = [log_key]
+    else:
+        kept = secret_keys(settings, may_make=False)
+        keys = [SigningKey(origin, SignatureType.LOG, secret).verifier for secret in kept]
+    if checkpoint.origin != origin or not note.signed_by(keys):
+        raise CannotStart(
+            f"The checkpoint {path} is not signed by the key of the log {origin}: {', '.join(map(str, keys))}."
+        )
+    return checkpoint
+
+
 def place_of_key(settings: Settings) -> str:
     """Where the log's key comes from, for messages."""
     return f"in {settings.log_key_path}" if settings.log_key is None else "in RUGNIK_LOG_KEY or its secret"
