@@ -149,19 +149,29 @@ def follow(
 @ledger.command()
 def restore(
     file: Annotated[Path, typer.Argument(help="An export of the ledger (NDJSON).", show_default=False)],
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the witness file is lost: a checkpoint of the export, signed by this log.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Put entries back that an old copy of the database lacks. Runs on the service's settings; stop it first.
 
     Nothing is changed unless the export has, entry by entry, the root that the
-    witness file saw. Synopses that were published after the copy are lost, and
+    witness file saw, and no entry after that. Without a witness file, give a
+    checkpoint of exactly these entries with --checkpoint: the log's key, beside
+    the witness, has to have signed it. Synopses that were published after the copy are lost, and
     the epsilon that they cost stays spent.
 
     \b
     Example:
       rugnik ledger restore ledger.ndjson
+      rugnik ledger restore ledger.ndjson --checkpoint ledger.checkpoint
     """
     from app.ledger.restoring import restore_entries
     from app.ledger.witness import Witness
+    from app.log.signing import own_checkpoint
     from app.operations import server
     from app.operations.start_checks import database_errors, serving_alone
     from app.storage.database import Database, closing_all
@@ -169,8 +179,15 @@ def restore(
     settings = server.read_settings()
     database = Database(settings.url)
     with closing_all(database), database_errors(database), serving_alone(database), file.open("rb") as lines:
-        restored = restore_entries(database, Witness(settings.witness_path).seen(), lines)
-    typer.echo(f"{restored.added} entries were put back. The ledger has {restored.entries}, as the witness saw it.")
+        signed = None if checkpoint is None else own_checkpoint(checkpoint, database, settings)
+        seen = Witness(settings.witness_path).seen()
+        restored = restore_entries(database, seen, lines, signed)
+    as_known = ""
+    if restored.entries == seen.size:
+        as_known = ", as the witness saw it"
+    elif signed is not None and restored.entries == signed.size:
+        as_known = ", as the signed checkpoint says"
+    typer.echo(f"{restored.added} entries were put back. The ledger has {restored.entries}{as_known}.")
     if restored.lost:
         note(f"Their synopses are lost: {', '.join(restored.lost)}.")
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from app.cli.options import read_log_key
 from app.cli.output import note
 
 
@@ -41,16 +42,25 @@ def backup(
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A file that `rugnik backup` wrote.", show_default=False)],
+    log_key: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the log's key is not on this machine: its verifier key, NAME+ID+BASE64.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Fill an empty database from a copy. The service starts on it if it holds all that the witness saw.
 
     RUGNIK_DATABASE_URL or RUGNIK_DATA_DIR name the new database; it is migrated
-    first. An older copy is refused by `serve`: put the missing entries back with
-    `rugnik ledger restore`, or answer questions from it with --read-only.
+    first. FILE.checkpoint has to be signed by the log's key, the file beside the
+    witness; elsewhere, give the published key with --log-key. An older copy is
+    refused by `serve`: put the missing entries back with `rugnik ledger restore`,
+    or answer questions from it with --read-only.
 
     \b
     Example:
-      RUGNIK_DATA_DIR=new-data rugnik restore /backups/rugnik-2026-11-18.db
+      rugnik restore /backups/rugnik-2026-11-18.db
+      RUGNIK_DATA_DIR=new-data rugnik restore /backups/rugnik-2026-11-18.db --log-key "$LOG_KEY"
     """
     from app.operations import server
     from app.operations.copies import CHECKPOINT_SUFFIX
@@ -58,13 +68,14 @@ def restore(
     from app.operations.start_checks import database_errors
     from app.storage.database import Database, closing_all
 
-    settings = server.read_settings()
+    settings, trusted = server.read_settings(), None if log_key is None else read_log_key(log_key)
     if not file.is_file():
         raise FileNotFoundError(2, "there is no such file", str(file))
     server.migrate(settings)
     source, target = Database(f"sqlite:///{file.resolve()}"), Database(settings.url)
     with closing_all(source, target), database_errors(target), _progress("Restoring") as progress:
-        entries = fill(source, target, file.with_name(file.name + CHECKPOINT_SUFFIX), progress)
+        beside = file.with_name(file.name + CHECKPOINT_SUFFIX)
+        entries = fill(source, target, beside, progress, settings=settings, log_key=trusted)
     typer.echo(f"The database has the {entries} entries of {file}.")
 
 

@@ -38,21 +38,28 @@ def rotate(
 
     The old key signs as well until its file, which ends in .previous, is
     removed: wait until everybody's policy has the new key. Old receipts stay
-    valid for whoever keeps the old key in a policy.
+    valid for whoever keeps the old key in a policy. If the command was
+    interrupted, run it again: it finishes what was begun.
 
     \b
     Example:
       rugnik log rotate
     """
+    from app.log.rotation import finish, is_begun
     from app.log.rotation import rotate as rotate_key
     from app.main import make_service
     from app.operations.server import read_settings
-    from app.operations.start_checks import serving_alone
-    from app.storage.database import closing_all
+    from app.operations.start_checks import database_errors, serving_alone
+    from app.storage.database import Database, closing_all
 
-    settings = read_settings()
-    service = make_service(settings, lost_key=lost)
-    with closing_all(service.database), serving_alone(service.database):
-        verifier = rotate_key(service)
+    settings, verifier = read_settings(), None
+    if is_begun(settings):
+        database = Database(settings.url)
+        with closing_all(database), database_errors(database), serving_alone(database):
+            verifier = finish(settings, database)
+    if verifier is None:
+        service = make_service(settings, lost_key=lost)
+        with closing_all(service.database), serving_alone(service.database):
+            verifier = rotate_key(service)
     typer.echo(f"log {verifier}")
     note("This key is on record. Publish the line above, and start every service of this database again.")

@@ -10,6 +10,7 @@ import typer
 from app.cli.exits import Code, fail
 
 if TYPE_CHECKING:
+    from core.log.note import VerifierKey
     from core.log.policy import Policy
     from rugnik import Client
 
@@ -44,6 +45,19 @@ def connect(url: str, key: str | None) -> Client:
     if not url.lower().startswith(("http://", "https://")):
         fail("An address begins with http:// or https://. Check --url or RUGNIK_URL.", Code.NOT_REACHED)
     return Client(url, key, retries=Retries(attempts=3, first_wait=0.3))
+
+
+def read_log_key(text: str) -> VerifierKey:
+    """The verifier key of a log, as --log-key gives it. Ends the command where it is none."""
+    from core.log.note import InvalidNote, SignatureType, VerifierKey
+
+    try:
+        key = VerifierKey.parse(text)
+    except InvalidNote as error:
+        fail(f"--log-key: {error}", Code.USAGE)
+    if key.type is not SignatureType.LOG:
+        fail("--log-key: this is the key of a witness, not that of a log.", Code.USAGE)
+    return key
 
 
 def read_policy(path: Path) -> Policy:

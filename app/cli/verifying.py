@@ -11,7 +11,7 @@ import typer
 
 from app.cli.checking import progress_bar
 from app.cli.exits import Code, fail
-from app.cli.options import AsJson
+from app.cli.options import AsJson, read_log_key
 from app.cli.output import note, show_fields, show_json
 
 if TYPE_CHECKING:
@@ -106,17 +106,11 @@ def verify(
 
 def _policy(path: Path | None, log_key: str | None) -> Policy:
     """The policy of whoever asks; ends the command where there is none, or where it cannot be read."""
-    from core.log.note import InvalidNote, SignatureType, VerifierKey
+    from core.log.note import InvalidNote
     from core.log.policy import InvalidPolicy, Policy
 
     if log_key is not None:
-        try:
-            key = VerifierKey.parse(log_key)
-        except InvalidNote as error:
-            fail(f"--log-key: {error}", Code.USAGE)
-        if key.type is not SignatureType.LOG:
-            fail("--log-key: this is the key of a witness, not that of a log.", Code.USAGE)
-        return Policy((key,), {}, {}, None)
+        return Policy((read_log_key(log_key),), {}, {}, None)
     if path is None:
         fail(_NO_KEY, Code.USAGE)
     try:

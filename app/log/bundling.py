@@ -11,6 +11,7 @@ from app.log.checkpoints import policy_text
 from app.log.receipts import receipt
 from app.releases.cards import get_card
 from app.service import Service
+from core.log.note import Note, VerifierKey
 
 _NO_TERMS = "No terms of use were stated when the dataset was registered.\n"
 
@@ -25,8 +26,17 @@ def bundle(service: Service, caller: Principal, release_id: str) -> Bundle:
         card=card.body,
         croissant=croissant(card, (synopsis_file(card),)),
         terms=_terms(card),
-        policy=policy_text(service),
+        policy=_policy(service, receipted.receipt.checkpoint),
     )
+
+
+def _policy(service: Service, note: Note) -> str:
+    """The suggested policy for this checkpoint: with those keys on record that signed it, not with newer ones."""
+    recorded = [service.log.first, *map(VerifierKey.parse, service.replay.books.log_keys)]
+    signers = [f"log {key}\n" for key in note.signed_by(recorded)]
+    suggested = policy_text(service)
+    others = [line for line in suggested.splitlines(keepends=True) if not line.startswith("log ")]
+    return "".join([*signers, *others]) if signers else suggested
 
 
 def _terms(card: Card) -> str:

@@ -1,7 +1,7 @@
 """Rotate the log's key: put a new one on record in the ledger, then sign with it.
 
 The order survives a crash anywhere: the new key is in a file of its own before the ledger names it, and takes its place
-after that. Whoever runs the command again finishes what was begun.
+after that. No service starts between the two; whoever runs the command again finishes what was begun.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sqlalchemy import select
+
 from app.access.secret_file import make_secret_file
 from app.errors import CannotStart
 from app.ledger.appending import open_book
+from app.ledger.replay import Replay
 from app.ledger.witness_check import walk_chain
-from app.log.signing import previous_key_path
+from app.log.signing import next_key_path, previous_key_path
 from app.service import Service
 from app.settings.settings import Settings
+from app.storage.database import Database
+from app.storage.tables import log as log_table
 from core.ledger.kinds import Kind
 from core.log.ed25519 import SecretKey
 from core.log.note import SignatureType, SigningKey, VerifierKey
 
 ACTOR = "rugnik log rotate"
-
-
-def next_key_path(path: Path) -> Path:
-    """The file of a key that is not in use yet."""
-    return path.with_name(path.name + ".next")
 
 
 def rotate(service: Service) -> VerifierKey:
@@ -39,11 +39,40 @@ def rotate(service: Service) -> VerifierKey:
     if service.replay.books.log_key != str(key.verifier):
         with open_book(service) as book:
             book.append(Kind.KEY, dataset=None, actor=ACTOR, detail={"verifier": str(key.verifier)})
+    _put_in_place(path)
+    return key.verifier
+
+
+def is_begun(settings: Settings) -> bool:
+    """Whether a new key waits for its place."""
+    return settings.log_key is None and next_key_path(settings.log_key_path).exists()
+
+
+def finish(settings: Settings, database: Database) -> VerifierKey | None:
+    """Put a new key in its place if it is on record already: a rotation was interrupted. None where none was.
+
+    Call it while no service runs.
+    """
+    path, replay = _key_path(settings), Replay(database)
+    walk_chain(replay)
+    with database.read_only() as tx:
+        origin = tx.execute(select(log_table.c.origin)).scalar_one_or_none()
+    if origin is None or not is_begun(settings):
+        return None
+    key = SigningKey(origin, SignatureType.LOG, SecretKey.from_pem(next_key_path(path).read_bytes()))
+    if replay.books.log_key != str(key.verifier):
+        return None
+    _put_in_place(path)
+    return key.verifier
+
+
+def _put_in_place(path: Path) -> None:
+    """The new key's file replaces the old one's. Where the old one's is gone, the first half was done before."""
     if path.exists():
         path.replace(previous_key_path(path))
-    fresh.replace(path)
+        _sync(path.parent)
+    next_key_path(path).replace(path)
     _sync(path.parent)
-    return key.verifier
 
 
 def _key_path(settings: Settings) -> Path:

@@ -36,6 +36,7 @@ class Log:
     origin: str
     keys: tuple[SigningKey, ...]
     first: VerifierKey
+    next: VerifierKey | None = None  # of a rotation that began and did not end
 
     @property
     def verifier(self) -> VerifierKey:
@@ -84,7 +85,7 @@ def open_log(settings: Settings, database: Database, *, lost_key: bool = False) 
         raise CannotStart(f"{_CHANGED} {error}") from None
     if (first.name, first.type) != (row.origin, SignatureType.LOG):
         raise CannotStart(f"{_CHANGED} The log is called {row.origin} there, and its first key is of {first.name}.")
-    return Log(row.origin, keys, first)
+    return Log(row.origin, keys, first, _next_key(settings, row.origin))
 
 
 _CHANGED = "The row of the table log was changed. Bring back the newest copy of the database."
@@ -93,10 +94,43 @@ _CHANGED = "The row of the table log was changed. Bring back the newest copy of 
 def require_key_on_record(log: Log, books: Books, where: str) -> None:
     """CannotStart where the key that signs is not the one that the ledger, or the log's first start, put on record."""
     recorded = books.log_key or str(log.first)
+    if log.next is not None and str(log.next) == recorded != str(log.verifier):
+        raise CannotStart(
+            "The rotation of the log's key was interrupted: the new key is on record, and not in its place. Run "
+            "'rugnik log rotate' again: it finishes that."
+        )
     if str(log.verifier) != recorded:
         raise CannotStart(
             f"The log's key {where} is not the one that this log signs with. {LOST_KEY.format(where=where)}"
         )
+
+
+def own_checkpoint(
+    path: Path, database: Database, settings: Settings, *, log_key: VerifierKey | None = None
+) -> Checkpoint:
+    """The checkpoint in a file, of the log of a database; CannotStart where this log's key did not sign it.
+
+    The key is `log_key`, or else this machine's own. The database may be anybody's: it gives no more than the name.
+    """
+    with database.read_only() as tx:
+        origin = tx.execute(select(log_table.c.origin)).scalar_one_or_none()
+    if origin is None:
+        raise CannotStart("The database does not say what its log is called: its table log is empty.")
+    try:
+        note = Note.parse(path.read_text(encoding="utf-8"))
+        checkpoint = Checkpoint.of(note)
+    except (OSError, ValueError):
+        raise CannotStart(f"The checkpoint {path} cannot be read.") from None
+    if log_key is not None:
+        keys = [log_key]
+    else:
+        kept = secret_keys(settings, may_make=False)
+        keys = [SigningKey(origin, SignatureType.LOG, secret).verifier for secret in kept]
+    if checkpoint.origin != origin or not note.signed_by(keys):
+        raise CannotStart(
+            f"The checkpoint {path} is not signed by the key of the log {origin}: {', '.join(map(str, keys))}."
+        )
+    return checkpoint
 
 
 def place_of_key(settings: Settings) -> str:
@@ -111,7 +145,9 @@ def secret_keys(settings: Settings, *, may_make: bool) -> list[SecretKey]:
     path = settings.log_key_path
     if not path.exists():
         if not may_make:
-            raise CannotStart(f"The log's key is missing. {LOST_KEY.format(where=path)}")
+            begun = "If a rotation of it was interrupted, run 'rugnik log rotate' again: it finishes that. "
+            hint = begun if next_key_path(path).exists() else ""
+            raise CannotStart(f"The log's key is missing. {hint}{LOST_KEY.format(where=path)}")
         make_secret_file(path, SecretKey.generate().to_pem())
     previous = previous_key_path(path)
     paths = [path, previous] if previous.exists() else [path]
@@ -121,6 +157,21 @@ def secret_keys(settings: Settings, *, may_make: bool) -> list[SecretKey]:
 def previous_key_path(path: Path) -> Path:
     """The file of the key before the newest, while both sign."""
     return path.with_name(path.name + ".previous")
+
+
+def next_key_path(path: Path) -> Path:
+    """The file of a key that is not in use yet."""
+    return path.with_name(path.name + ".next")
+
+
+def _next_key(settings: Settings, origin: str) -> VerifierKey | None:
+    path = next_key_path(settings.log_key_path)
+    if settings.log_key is not None or not path.exists():
+        return None
+    try:
+        return SigningKey(origin, SignatureType.LOG, SecretKey.from_pem(path.read_bytes())).verifier
+    except (OSError, ValueError):
+        return None  # nothing signs with it
 
 
 def _parsed(pem: bytes, where: str) -> SecretKey:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.access.principal import Principal
 from app.access.quotas import require_room_for_order
-from app.errors import OwnRequest, RequestDecided
+from app.errors import NotAllowed, OwnRequest, RequestDecided
 from app.ledger.appending import OpenBook, open_book
 from app.releases import datasets, requests
 from app.releases.datasets import Dataset
@@ -13,7 +13,7 @@ from app.service import Service
 from core.budget import Epsilon
 from core.ledger.accounts import RequestState
 from core.ledger.kinds import Kind
-from core.ledger.two_persons import raises
+from core.ledger.two_persons import is_in_use, raises
 
 
 def approve(service: Service, caller: Principal, request_id: str) -> Request:
@@ -25,6 +25,8 @@ def approve(service: Service, caller: Principal, request_id: str) -> Request:
         request = _undecided(book, caller, request_id)
         if request.is_own(caller):
             raise OwnRequest
+        if not is_in_use(book.replay.books, request.entry.actor):
+            raise NotAllowed("The key that made the request was revoked since. Refuse it, and ask anew.")
         _require_possible(service, book, request)
         book.append(
             request.kind,

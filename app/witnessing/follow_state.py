@@ -27,6 +27,7 @@ class FollowState:
     subtrees: tuple[bytes, ...]  # of the frontier
     head: str  # the hash of the last entry
     key: VerifierKey  # that signed the checkpoint
+    successor: VerifierKey | None = None  # by the newest entry about the log's key; it has not signed yet
 
     @property
     def frontier(self) -> Frontier:
@@ -46,6 +47,8 @@ class FollowState:
             "head": self.head,
             "key": str(self.key),
         }
+        if self.successor is not None:
+            fields["successor"] = str(self.successor)
         replace_file(path, canonical_json(fields) + b"\n")
 
     @classmethod
@@ -55,7 +58,8 @@ class FollowState:
             fields = json.loads(path.read_bytes())
             note, key = Note.parse(fields["checkpoint"]), VerifierKey.parse(fields["key"])
             subtrees = tuple(map(decoded, fields["frontier"]))
-            state = cls(note, Checkpoint.of(note), subtrees, str(fields["head"]), key)
+            successor = VerifierKey.parse(fields["successor"]) if "successor" in fields else None
+            state = cls(note, Checkpoint.of(note), subtrees, str(fields["head"]), key, successor)
             is_whole = state.frontier.root == state.checkpoint.root and bool(note.signed_by([key]))
         except FileNotFoundError:
             return None

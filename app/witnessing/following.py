@@ -98,7 +98,7 @@ class _Visit:
         self.frontier = kept.frontier if kept else Frontier()
         self.last = kept.last if kept else EMPTY
         self.start = self.frontier.size
-        self.successor: VerifierKey | None = None  # the log's key by the newest entry about it
+        self.successor = kept.successor if kept else None  # the log's key by the newest entry about it, if not in use
 
     def run(self) -> tuple[Followed, FollowState]:
         note = Note.parse(self.service.log_checkpoint())
@@ -117,9 +117,10 @@ class _Visit:
                 f"The entries that the service shows are not those that it signed: their tree of {checkpoint.size} "
                 "entries has another root."
             )
-        # An entry that the old key signed names the new one; while both sign, the new one is taken over.
-        key = next(iter(note.signed_by([self.successor])), key) if self.successor else key
-        state = FollowState(note, checkpoint, self.frontier.subtrees, self.last.hash, key)
+        # An entry that the old key signed names the new one; once both sign, the new one is taken over.
+        if self.successor is not None and note.signed_by([self.successor]):
+            key, self.successor = self.successor, None
+        state = FollowState(note, checkpoint, self.frontier.subtrees, self.last.hash, key, self.successor)
         is_first_seen = self.kept is None and self.policy is None
         return Followed(checkpoint, checkpoint.size - self.start, key, is_first_seen, cosigners), state
 

@@ -83,6 +83,8 @@ async def _post(client: httpx.AsyncClient, address: str, body: bytes, seconds: f
         return f"nothing came within {seconds:g} s"
     except (httpx.HTTPError, OSError) as error:
         return f"it is not reached ({type(error).__name__})"
+    except Exception as error:  # of httpx's libraries; no other witness's reply is lost
+        return f"the request failed ({type(error).__name__})"
 
 
 @cache

@@ -8,7 +8,8 @@ All of this is checked from the ledger alone:
 
 - a charge, a grant or a void above the threshold, and a rule that raises or removes it, names a request;
 - the request is of the same dataset, waits, and asks for exactly this;
-- requester and approver are two keys that are in use. Keys are compared by their ids: two keys may have one name.
+- requester and approver are two keys, both in use at the approval. Keys are compared by their ids: two keys may have
+  one name.
 
 The first grant of a dataset comes before any rule, so registering takes one person.
 """
@@ -43,6 +44,13 @@ def key_id_of(actor: str) -> str:
     """
     _, bracket, rest = actor.rpartition(" [")
     return rest[:-1] if bracket and rest.endswith("]") else ""
+
+
+def is_in_use(books: Books, actor: str) -> bool:
+    """Whether an actor's key was issued and not revoked so far."""
+    key_id = key_id_of(actor)
+    key = books.keys.get(key_id)
+    return key_id == ENVIRONMENT_KEY or (key is not None and key.revoked is None)
 
 
 def needs_two(above: int | None, nano: int) -> bool:
@@ -97,6 +105,8 @@ def _approval_objection(books: Books, entry: LedgerEntry) -> str | None:
         return "The entry names another requester than its request has."
     if key_id_of(record.actor) == key_id_of(entry.actor):
         return "The key that asked for it approved it as well."
+    if not is_in_use(books, record.actor):
+        return "The key that asked for it is no longer in use."
     return _unknown_key(books, entry)
 
 
@@ -195,7 +205,4 @@ def _spends(entry: LedgerEntry) -> str | None:
 
 
 def _unknown_key(books: Books, entry: LedgerEntry) -> str | None:
-    key_id = key_id_of(entry.actor)
-    key = books.keys.get(key_id)
-    is_in_use = key_id == ENVIRONMENT_KEY or (key is not None and key.revoked is None)
-    return None if is_in_use else "The actor is no key that is in use."
+    return None if is_in_use(books, entry.actor) else "The actor is no key that is in use."

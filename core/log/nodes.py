@@ -27,12 +27,17 @@ class TreeNodes:
             self._levels[level] += digest
 
     def node(self, level: int, index: int) -> bytes:
-        """The hash over the 2^level leaves from index * 2^level on."""
-        return bytes(self._levels[level][HASH_BYTES * index : HASH_BYTES * (index + 1)])
+        """The hash over the 2^level leaves from index * 2^level on. IndexError where not all of them are there."""
+        return self.nodes(level, index, index + 1)
 
     def nodes(self, level: int, start: int, stop: int) -> bytes:
-        """The hashes of nodes that follow each other on one level."""
-        return bytes(self._levels[level][HASH_BYTES * start : HASH_BYTES * stop])
+        """The hashes of nodes that follow each other on one level. IndexError where one of them is not there."""
+        if not 0 <= level < len(self._levels) or not 0 <= start <= stop:
+            raise IndexError("The tree has no such node.")
+        found = bytes(self._levels[level][HASH_BYTES * start : HASH_BYTES * stop])
+        if len(found) != HASH_BYTES * (stop - start):
+            raise IndexError("The tree has no such node.")
+        return found
 
     def root(self, size: int) -> bytes:
         """The root of the first `size` leaves."""

@@ -36,7 +36,7 @@ class Proof:
     def parse(cls, text: str) -> Proof:
         """From its written form; InvalidNote where it has another."""
         head, _, note = text.partition("\n\n")
-        first, *lines = head.split("\n")
+        first, *lines = head.split("\n", MOST_HASHES + 3)  # one line more than the longest proof has
         if first != _FIRST_LINE:
             raise InvalidNote(f"A proof begins with the line {_FIRST_LINE}.")
         extra = b""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from app.bundles.bundle import Bundle
 from app.cli import main
 from app.errors import CannotStart
 from app.log import rotation
@@ -93,27 +94,76 @@ def test_a_lost_key_is_replaced_on_the_record(timeless: Settings) -> None:
         assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
 
 
+@pytest.mark.parametrize("crash_at", ["before the files", "between the files"])
+@pytest.mark.parametrize("options", [(), ("--lost",)])
 def test_a_rotation_that_was_interrupted_is_finished_by_the_next(
-    sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch
+    sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch, crash_at: str, options: tuple[str, ...]
 ) -> None:
-    """A crash after the entry and before the file: the same key takes its place, and no second entry is written."""
+    """A crash after the entry: the same key takes its place, the old one signs as well, no second entry is written."""
     service = make_service(sqlite_settings, frozen_clock)
+    path = sqlite_settings.log_key_path
+    old = path.read_bytes()
 
     def crash(_path: Path) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(rotation, "previous_key_path", crash)
+        patched.setattr(rotation, "previous_key_path" if crash_at == "before the files" else "_sync", crash)
         with pytest.raises(KeyboardInterrupt):
             rotation.rotate(service)
+    assert path.exists() == (crash_at == "before the files")
     recorded, size = service.replay.books.log_key, service.replay.tree.size
     service.database.dispose()
-    with pytest.raises(CannotStart):
+    with pytest.raises(CannotStart, match="un 'rugnik log rotate' again"):
         make_service(sqlite_settings, frozen_clock)
-    run(sqlite_settings, "log", "rotate", "--lost")
+    assert run(sqlite_settings, "log", "rotate", *options) == f"log {recorded}\n"
+    assert previous_key_path(path).read_bytes() == old
     service = make_service(sqlite_settings, frozen_clock)
     assert (str(service.log.verifier), service.replay.tree.size) == (recorded, size)
+    assert service.log.next is None
     service.database.dispose()
+    assert run(sqlite_settings, "log", "rotate") != f"log {recorded}\n"
+
+
+def test_a_key_that_is_not_on_record_yet_waits(sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash before the entry: the service starts with the old key, and the next rotation takes the new one."""
+    service = make_service(sqlite_settings, frozen_clock)
+
+    def crash(_service: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rotation, "open_book", crash)
+        with pytest.raises(KeyboardInterrupt):
+            rotation.rotate(service)
+    first = service.log.verifier
+    service.database.dispose()
+    service = make_service(sqlite_settings, frozen_clock)
+    assert service.log.verifier == first
+    waiting = service.log.next
+    service.database.dispose()
+    assert run(sqlite_settings, "log", "rotate") == f"log {waiting}\n"
+
+
+def test_a_bundle_has_the_keys_that_signed_its_receipt(timeless: Settings) -> None:
+    """After a rotation as well: its own policy verifies its own receipt, and the newest key is not among them."""
+    with Api(create_app(timeless, frozen_clock)) as api:
+        api.register()
+        release = api.published()
+        receipt = api.analyst("GET", f"/v1/releases/{release}/receipt").text
+        before = Bundle.from_bytes(api.analyst("GET", f"/v1/releases/{release}/bundle").content)
+        keys = api.keys
+    run(timeless, "log", "rotate")
+    previous_key_path(timeless.log_key_path).unlink()
+    with Api(create_app(timeless, frozen_clock), keys) as api:
+        bundle = Bundle.from_bytes(api.analyst("GET", f"/v1/releases/{release}/bundle").content)
+        assert bundle.receipt.decode() == receipt
+        assert Receipt.parse(receipt).require(Policy.parse(bundle.policy))
+        assert bundle.policy == before.policy
+        newer = api.published()
+        bundle = Bundle.from_bytes(api.analyst("GET", f"/v1/releases/{newer}/bundle").content)
+        assert Receipt.parse(bundle.receipt.decode()).require(Policy.parse(bundle.policy))
+        assert bundle.policy != before.policy
 
 
 def test_the_origin_is_fixed_at_the_first_start(sqlite_settings: Settings) -> None:

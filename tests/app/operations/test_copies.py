@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,13 @@ from app.main import create_app, make_service
 from app.operations.copies import CHECKPOINT_SUFFIX, back_up
 from app.settings.settings import Settings
 from app.storage.database import Database
+from core.budget import NOTHING
+from core.canonical import canonical_json
+from core.ledger.entry import LedgerEntry
+from core.ledger.kinds import Kind
 from core.log.checkpoint import Checkpoint
-from core.log.note import Note
+from core.log.ed25519 import SecretKey
+from core.log.note import Note, SignatureType, SigningKey
 from tests.support.databases.books import filled_ledger
 from tests.support.databases.postgresql import new_database
 from tests.support.processes.server import environment
@@ -111,7 +117,7 @@ def test_a_copy_that_was_changed_is_not_restored(sqlite_settings: Settings, tmp_
         assert api.service.replay.tree.size > filled
         back_up(api.service, tmp_path / "new.db", nobody)
     shutil.copy(tmp_path / "new.db.checkpoint", tmp_path / "old.db.checkpoint")
-    other = changed(sqlite_settings, data_dir=tmp_path / "other")
+    other = changed(sqlite_settings, data_dir=tmp_path / "other", witness=sqlite_settings.witness_path)
     assert "not the one" in run(other, "restore", str(tmp_path / "old.db"), code=2)
 
 
@@ -153,8 +159,8 @@ def test_a_forged_export_is_refused(sqlite_settings: Settings, tmp_path: Path) -
         back_up(api.service, tmp_path / "old.db", nobody)
         api.order(epsilon="1")
     other = changed(sqlite_settings, data_dir=tmp_path / "other", witness=tmp_path / "other.witness")
-    run(other, "restore", str(tmp_path / "old.db"))
     shutil.copy(f"{sqlite_settings.log_key_path}", f"{other.log_key_path}")
+    run(other, "restore", str(tmp_path / "old.db"))
     with Api(create_app(other, frozen_clock), api.keys) as forger:
         forger.order(epsilon="0.1")
         forged = forger.auditor("GET", "/v1/ledger/export").content
@@ -163,6 +169,117 @@ def test_a_forged_export_is_refused(sqlite_settings: Settings, tmp_path: Path) -
     (tmp_path / "forged.ndjson").write_bytes(forged)
     printed = run(sqlite_settings, "ledger", "restore", str(tmp_path / "forged.ndjson"), code=2)
     assert "not the ledger that the witness saw" in printed
+
+
+def forged_after(export: bytes) -> bytes:
+    """An export with one entry more, which verifies: the chain needs no secret."""
+    last = LedgerEntry.from_line(export.splitlines()[-1])
+    assert last is not None
+    fields = {"kind": Kind.CLOSE, "dataset": "city", "release": None, "epsilon": NOTHING, "detail": {}}
+    forged = replace(last, seq=last.seq + 1, previous=last.hash, **fields).sealed()  # type: ignore[arg-type]
+    return export + canonical_json(forged.to_json()) + b"\n"
+
+
+def test_entries_after_the_witnessed_ones_are_refused(sqlite_settings: Settings, tmp_path: Path) -> None:
+    """They verify, and nobody saw them."""
+    with Api(create_app(sqlite_settings, frozen_clock)) as api:
+        api.register()
+        back_up(api.service, tmp_path / "old.db", nobody)
+        api.order(epsilon="1")
+        export = api.auditor("GET", "/v1/ledger/export").content
+        size = api.service.replay.tree.size
+    shutil.rmtree(sqlite_settings.data_dir)
+    run(sqlite_settings, "restore", str(tmp_path / "old.db"))
+    path = tmp_path / "ledger.ndjson"
+    path.write_bytes(forged_after(export))
+    printed = run(sqlite_settings, "ledger", "restore", str(path), code=2)
+    assert "has entries that no witness saw" in printed
+    path.write_bytes(export)
+    assert f"has {size}, as the witness saw it." in run(sqlite_settings, "ledger", "restore", str(path))
+    path.write_bytes(forged_after(export))
+    assert "has entries that no witness saw" in run(sqlite_settings, "ledger", "restore", str(path), code=2)
+
+
+def test_without_a_witness_a_signed_checkpoint_is_needed(sqlite_settings: Settings, tmp_path: Path) -> None:
+    """Of exactly these entries, and by this log's key."""
+    with Api(create_app(sqlite_settings, frozen_clock)) as api:
+        api.register()
+        old = back_up(api.service, tmp_path / "old.db", nobody)
+        api.order(epsilon="1")
+        export = api.auditor("GET", "/v1/ledger/export").content
+        size = api.service.replay.tree.size
+        note = api.service.checkpoint(size)
+        origin = api.service.log.origin
+    shutil.rmtree(sqlite_settings.data_dir)
+    run(sqlite_settings, "restore", str(tmp_path / "old.db"))
+    sqlite_settings.witness_path.unlink()
+    path, checkpoint = tmp_path / "ledger.ndjson", tmp_path / "ledger.checkpoint"
+    path.write_bytes(export)
+    printed = run(sqlite_settings, "ledger", "restore", str(path), code=2)
+    assert "There is no witness file" in printed
+    assert "--checkpoint" in printed
+    command = ("ledger", "restore", str(path), "--checkpoint", str(checkpoint))
+    strange = SigningKey(origin, SignatureType.LOG, SecretKey.generate())
+    for wrong, words in (
+        ("hello", "cannot be read"),
+        (str(Checkpoint.of(note).signed(strange)), "not signed by the key"),
+        (str(old), "no witness saw"),
+    ):
+        checkpoint.write_text(wrong)
+        assert words in run(sqlite_settings, *command, code=2)
+    checkpoint.write_text(str(note))
+    path.write_bytes(forged_after(export))
+    assert "no witness saw" in run(sqlite_settings, *command, code=2)
+    path.write_bytes(b"".join(export.splitlines(keepends=True)[:-1]))
+    assert "ends before" in run(sqlite_settings, *command, code=2)
+    path.write_bytes(export)
+    assert f"has {size}, as the signed checkpoint says." in run(sqlite_settings, *command)
+    make_service(sqlite_settings, frozen_clock).database.dispose()
+
+
+def test_a_copy_whose_checkpoint_this_log_did_not_sign_is_not_restored(
+    sqlite_settings: Settings, tmp_path: Path
+) -> None:
+    """Its entries verify and have the root; so would those of anybody's. A machine without the key is told the key."""
+    service = make_service(sqlite_settings, frozen_clock)
+    filled_ledger(service, orders=1)
+    note = back_up(service, tmp_path / "copy.db", nobody)
+    verifier, origin = service.log.verifier, service.log.origin
+    service.database.dispose()
+    beside = tmp_path / "copy.db.checkpoint"
+    strange = SigningKey(origin, SignatureType.LOG, SecretKey.generate())
+    beside.write_text(str(Checkpoint.of(note).signed(strange)))
+    target = changed(sqlite_settings, data_dir=tmp_path / "other", witness=sqlite_settings.witness_path)
+    copy = str(tmp_path / "copy.db")
+    assert "not signed by the key" in run(target, "restore", copy, code=2)
+    assert "not signed by the key" in run(target, "restore", copy, "--log-key", str(verifier), code=2)
+    beside.write_text(str(note))
+    elsewhere = changed(target, witness=tmp_path / "elsewhere" / "witness")
+    assert "--log-key" in run(elsewhere, "restore", copy, code=2)
+    assert "not signed by the key" in run(elsewhere, "restore", copy, "--log-key", str(strange.verifier), code=2)
+    assert "--log-key" in run(elsewhere, "restore", copy, "--log-key", "hello", code=2)
+    assert "entries of" in run(elsewhere, "restore", copy, "--log-key", str(verifier))
+
+
+def test_a_copy_of_a_changed_database_is_not_signed(sqlite_settings: Settings, tmp_path: Path) -> None:
+    """Not one that has other entries than the service verified, and none by a service that is read-only."""
+    with Api(create_app(sqlite_settings, frozen_clock)) as api:
+        api.register()
+        back_up(api.service, tmp_path / "old.db", nobody)
+        api.order(epsilon="1")
+        service, keys = api.service, api.keys
+        other = changed(sqlite_settings, data_dir=tmp_path / "other", witness=tmp_path / "other.witness")
+        shutil.copy(sqlite_settings.log_key_path, other.log_key_path)
+        run(other, "restore", str(tmp_path / "old.db"))
+        with Api(create_app(other, frozen_clock), keys) as forger:
+            forger.order(epsilon="0.1")
+            with pytest.raises(CannotStart, match="other entries than this service verified"):
+                back_up(replace(service, database=forger.service.database), tmp_path / "new.db", nobody)
+    assert not (tmp_path / "new.db").exists()
+    read_only = make_service(changed(sqlite_settings, read_only=True), frozen_clock)
+    with pytest.raises(CannotStart, match="read-only"):
+        back_up(read_only, tmp_path / "new.db", nobody)
+    read_only.database.dispose()
 
 
 def test_a_read_only_service_answers_from_an_old_copy_and_charges_nothing(settings: Settings, tmp_path: Path) -> None:

@@ -279,6 +279,23 @@ def test_a_key_that_was_revoked_a_moment_ago_decides_nothing(sqlite_two: TwoPers
     assert two.kinds() == before
 
 
+def test_a_request_ends_with_the_key_that_made_it(sqlite_two: TwoPersons) -> None:
+    """The second person is told why, and can refuse it; nothing is spent."""
+    two, service = sqlite_two, sqlite_two.api.service
+    stored, secret = issue_key(service, name="gone", role=Role.CURATOR, datasets=None)
+    other = two.asked()["id"]
+    request = two.api.call_with(secret, "POST", "/v1/datasets/city/rule", json={"above": "2"}).json()["id"]
+    revoke_key(service, stored.principal.id, actor="a")
+    before = two.kinds()
+    refused = two.decide("approve", request)
+    assert problem(refused) == (403, "not-allowed")
+    assert "revoked" in refused.json()["detail"]
+    assert two.kinds() == before
+    assert two.decide("refuse", request, json={"reason": ""}).status_code == 200
+    assert two.decide("approve", other).status_code == 200
+    assert two.is_valid()
+
+
 def outcomes(calls: list[Any]) -> list[int]:
     """The statuses of requests that begin at once."""
     with ThreadPoolExecutor(len(calls)) as pool:

@@ -164,6 +164,23 @@ def test_only_a_signature_of_the_policys_key_on_this_text_counts(name: str) -> N
     assert collected.alarm is None
 
 
+def test_a_redirect_that_nobody_can_read_loses_no_other_reply() -> None:
+    """httpx reads the address of a redirect even where it does not follow it, and fails with an error of a library."""
+
+    def elsewhere(handler: Handler, _body: bytes) -> None:
+        handler.reply(302, b"", Location="https://xn--a/")
+
+    def honest(handler: Handler, _body: bytes) -> None:
+        handler.reply(200, sign(LIAR, LOG.note(30).text))
+
+    with odd_witness(elsewhere) as url, odd_witness(honest) as other:
+        policy = policy_of(LOG.key.verifier, {"odd": (OTHER.verifier, url), "good": (LIAR.verifier, other)})
+        collected = asked(policy, 30)
+    assert collected.signatures.keys() == {"good"}
+    assert collected.silent.keys() == {"odd"}
+    assert "the request failed (InvalidCodepoint)" in collected.silent["odd"]
+
+
 @pytest.mark.parametrize(("behaviour", "words"), [(endless, "too long"), (confused, "another size each time")])
 def test_a_reply_without_an_end_is_given_up(behaviour: object, words: str) -> None:
     """Whether it is one reply, or one after another."""

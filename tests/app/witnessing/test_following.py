@@ -187,6 +187,27 @@ def test_a_new_key_is_taken_over_while_both_sign(service: Shown, state: Path) ->
     assert follow(service, state).stdout.startswith("5 new entries hold")
 
 
+def test_a_new_key_is_remembered_until_it_signs(service: Shown, state: Path) -> None:
+    """A visit after the entry and before the restart, one while both sign, and one after the overlap."""
+    new = log_key()
+    named = replace(LOG.entries[20], kind=Kind.KEY, dataset=None, detail={"verifier": str(new.verifier)}).sealed()
+    rotated = SignedLog(entries(9, after=[*LOG.entries[:20], named]), LOG.key)
+    alone = SignedLog(rotated.entries, new)
+    service.log, service.size = rotated, 21
+    follow(service, state)
+    assert json.loads(state.read_text())["successor"] == str(new.verifier)
+    service.log, service.size = alone, 25
+    assert "not signed with the key" in refused(service, state)  # the old key has to sign once more
+    both = rotated.note(25)
+    service.log = rotated
+    service.checkpoint = replace(both, signatures=(*both.signatures, new.sign(both.text)))
+    follow(service, state)
+    kept = json.loads(state.read_text())
+    assert (kept["key"], "successor" in kept) == (str(new.verifier), False)
+    service.log, service.size, service.checkpoint = alone, 30, None
+    assert follow(service, state).stdout.startswith("5 new entries hold")
+
+
 def test_a_first_visit_checks_the_key_that_it_is_shown(service: Shown, state: Path) -> None:
     """It has to be one of this log, and to have signed."""
     service.key = log_key("other.example/log").verifier
@@ -195,7 +216,7 @@ def test_a_first_visit_checks_the_key_that_it_is_shown(service: Shown, state: Pa
     assert "not signed with the key" in refused(service, state)
     service.key = None
     service.checkpoint = Note("x\n", LOG.note(1).signatures)
-    assert "begins with an origin" in refused(service, state)
+    assert "is an origin, a size and a root" in refused(service, state)
     assert not state.exists()
 
 

@@ -90,6 +90,7 @@ VALID = {
     "a grant at the threshold, by one": (*START, GRANT | {"epsilon": QUARTER}),
     "a refusal": (*START, ASK, refusal(5)),
     "a withdrawal": (*START, ASK, refusal(5, ANN)),
+    "a refusal of a request whose key was revoked": (*START, ASK, REVOKE | {"detail": {"id": "k1"}}, refusal(5)),
     "a refusal after a close": (*START, ASK, CLOSE, refusal(5)),
     "two requests, the second approved first": (
         *START,
@@ -126,6 +127,7 @@ REFUSED = {
     "an approval by the same key under another name": (*START, ASK, CHARGE | {"actor": "ben [k2] [k1]"}),
     "an approval by a key that was never issued": (*START, ASK, CHARGE | {"actor": "eve [k9]"}),
     "an approval by a revoked key": (*START, ASK, REVOKE | {"detail": {"id": "k2"}}, CHARGE),
+    "an approval of a request whose key was revoked": (*START, ASK, REVOKE | {"detail": {"id": "k1"}}, CHARGE),
     "an approval by nobody's key": (*START, ASK, CHARGE | {"actor": "ben"}),
     "an order of another epsilon": (
         *START,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -123,6 +124,17 @@ def test_an_empty_line_too_many_is_a_part_of_the_checkpoint() -> None:
     """Which then is none: its origin is empty."""
     with pytest.raises(InvalidNote, match="A checkpoint is"):
         Proof.parse(TEXT.replace("\n\n", "\n\n\n", 1)).require(LEAVES[2], POLICY)
+
+
+def test_a_proof_of_many_lines_is_refused_without_splitting_them_all() -> None:
+    """A file of megabytes costs no list of its lines."""
+    text = TEXT.replace("index 2\n", "index 2\n" + "a\n" * 2_000_000)
+    tracemalloc.start()
+    with pytest.raises(InvalidNote, match="at most 63 hashes"):
+        Proof.parse(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(text)
 
 
 def test_63_hashes_are_read() -> None:
