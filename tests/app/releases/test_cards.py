@@ -82,10 +82,10 @@ def test_what_a_curator_says_is_on_record_and_on_the_card(api: Api) -> None:
 
 
 def test_without_it_a_registration_is_as_before_and_a_card_says_not_stated(sqlite_api: Api) -> None:
-    """Older entries keep their meaning: no field is added to them. Empty texts count as not given."""
+    """Older entries keep their meaning: no field is added but the salt of every entry. Empty texts count as not given."""
     assert "about" not in registered(sqlite_api)
     detail = sqlite_api.auditor("GET", "/v1/ledger?kind=grant").json()["entries"][0]["detail"]
-    assert set(detail) == {"reason", "domain", "unit", "description"}
+    assert set(detail) == {"reason", "domain", "unit", "description", "salt"}
     assert set(card(sqlite_api, sqlite_api.published())["predicate"]["about"].values()) == {"not stated"}
     body = {"name": "other", "attributes": ATTRIBUTES, "budget": "3", "about": {"region": " ", "sector": "Health"}}
     assert sqlite_api.curator("POST", "/v1/datasets", json=body).json()["about"] == {"sector": "Health"}
@@ -240,7 +240,7 @@ def test_a_release_from_before_cards_verifies_and_gets_one_that_says_so(api: Api
     old = publishing.Drawn.synopsis
     monkeypatch.setattr(publishing.Drawn, "synopsis", lambda draw, synopsis: replace(old(draw, synopsis), result=None))
     release = api.published()
-    assert set(publish_of(api, release)["detail"]) == {"digest"}
+    assert set(publish_of(api, release)["detail"]) == {"digest", "salt"}
     assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
     reply = api.analyst("GET", f"/v1/releases/{release}/card")
     predicate = reply.json()["predicate"]

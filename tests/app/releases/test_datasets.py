@@ -149,6 +149,7 @@ def test_registration_is_a_grant_on_the_record(api: Api) -> None:
     (entry,) = api.auditor("GET", "/v1/ledger?dataset=city").json()["entries"]
     assert (entry["kind"], entry["dataset"], entry["epsilon"], entry["release"]) == ("grant", "city", "2.5", None)
     assert entry["actor"].startswith("curator [k")
+    assert len(bytes.fromhex(entry["detail"].pop("salt"))) == 16
     assert entry["detail"] == {
         "reason": "registration",
         "domain": [["age", "0.0", "100.0"], ["income", "0.0", "1000.0"]],
@@ -219,6 +220,7 @@ def test_a_grant_raises_the_budget_on_the_record(api: Api) -> None:
     reply = api.admin("POST", "/v1/datasets/city/grants", json={"epsilon": "0.000000001", "reason": "one more"})
     assert (reply.status_code, reply.json()["budget"]["remaining"]) == (201, "0.000000001")
     entry = api.auditor("GET", "/v1/ledger", params={"kind": "grant"}).json()["entries"][-1]
+    assert len(bytes.fromhex(entry["detail"].pop("salt"))) == 16
     assert entry["detail"] == {"reason": "one more"}
     assert entry["actor"].startswith("admin [k")
     assert api.order(epsilon="0.000000001").status_code == 201
@@ -255,4 +257,5 @@ def test_closing_is_on_the_record_and_changes_nothing_else(api: Api) -> None:
     assert api.analyst("GET", "/v1/datasets/city").json() == before | {"state": "closed"}
     assert api.analyst("GET", f"/v1/releases/{release_id}").status_code == 200
     entry = api.auditor("GET", "/v1/ledger").json()["entries"][-1]
+    assert len(bytes.fromhex(entry["detail"].pop("salt"))) == 16
     assert (entry["kind"], entry["epsilon"], entry["detail"]) == ("close", "0", {})
