@@ -13,7 +13,7 @@ Kind = Annotated[
     str,
     one_of(
         *("grant", "charge", "draw", "step", "publish", "void", "close", "issue", "revoke"),
-        *("rule", "request", "refuse", "key"),
+        *("key", "rule", "request", "refuse"),
     ),
     Doc("What an entry records. Kinds are only ever added, and none changes its meaning."),
 ]
