@@ -208,7 +208,8 @@ def test_the_compose_file_serves_a_journey_and_the_same_answer_after_a_restart(
 
     assert files_of(deployment.image.root) == before
     assert [path.name for path in (deployment.volumes / "spool").iterdir()] == []
-    assert sorted(path.name for path in (deployment.volumes / "witness").iterdir()) == ["head", "head.key", "head.lock"]
+    kept = sorted(path.name for path in (deployment.volumes / "witness").iterdir())
+    assert kept == ["head", "head.key", "head.lock", "head.log-key"]
     written = "".join(log.read_text() for log in logs.values())
     assert not [name for name, secret in deployment.secrets.items() if secret in written]
     for name in ("first", "second"):
