@@ -82,7 +82,7 @@ def test_what_a_curator_says_is_on_record_and_on_the_card(api: Api) -> None:
 
 
 def test_without_it_a_registration_is_as_before_and_a_card_says_not_stated(sqlite_api: Api) -> None:
-    """Older entries keep their meaning: no field is added but the salt of every entry. Empty texts count as not given."""
+    """Older entries keep their meaning: only the salt of every entry is added. Empty texts count as not given."""
     assert "about" not in registered(sqlite_api)
     detail = sqlite_api.auditor("GET", "/v1/ledger?kind=grant").json()["entries"][0]["detail"]
     assert set(detail) == {"reason", "domain", "unit", "description", "salt"}
