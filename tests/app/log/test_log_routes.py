@@ -48,7 +48,7 @@ def timed(settings: Settings, clock: Clock) -> Iterator[Api]:
 def shown(api: Api) -> str:
     """The checkpoint as anybody sees it."""
     reply = api.call(None, "GET", "/log/checkpoint")
-    assert (reply.status_code, reply.headers["cache-control"]) == (200, "no-cache")
+    assert (reply.status_code, reply.headers["cache-control"]) == (200, "no-store")
     return reply.text
 
 

@@ -120,7 +120,7 @@ def refused(log: SignedLog) -> dict[str, tuple[bytes, int, str, str | None]]:
         "from less": (log.submission(8, 12), 409, SIZE, "9\n"),
         "from more": (log.submission(10, 12), 409, SIZE, "9\n"),
         "going back": (log.submission(5, 8), 409, SIZE, "9\n"),
-        "another tree of this size": (str(Submission(9, (), fork.note(9))).encode(), 409, SIZE, "9\n"),
+        "another tree of this size": (str(Submission(9, (), fork.note(9))).encode(), 409, TEXT, None),
         "a fork": (fork.submission(9, 12), 422, TEXT, None),
         "no proof": (str(Submission(9, (), log.note(12))).encode(), 422, TEXT, None),
         "a hash too many": (_with_hashes(log, 9), 422, TEXT, None),
