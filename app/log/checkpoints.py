@@ -26,7 +26,7 @@ def newest(service: Service) -> Note:
     sealed = newest_sealed(service)
     if sealed is None:
         return service.checkpoint(public_size(service))
-    if is_due(service, public_size(service)):
+    if is_due(service):
         service.cosigner.wake(service)
     return sealed
 
@@ -45,24 +45,27 @@ def pinned(service: Service, seq: int) -> Note:
     return stored
 
 
-def is_due(service: Service, size: int) -> bool:
-    """Whether a checkpoint of so many entries, signed by a quorum now, would be one for receipts.
+def is_due(service: Service) -> bool:
+    """Whether the next checkpoint that a quorum signs is one for receipts: there is at most one in each period.
 
-    There is one in each period. Signatures of witnesses have a time, and those around every charge would tell for ever
-    how long the upload before it took.
+    Signatures of witnesses have a time, and those around every charge would tell for ever how long the upload before it
+    took. Checkpoints of a period have at least the entries that it began with: one with fewer is from before.
     """
-    if not service.needs_quorum or not size:
+    if not service.needs_quorum:
         return False
     sealed = newest_sealed(service)
-    if sealed is None:
-        return True
-    assert service.policy is not None  # noqa: S101 - a quorum is of a policy
-    times = [signature.time for signature in service.policy.require_cosigned(sealed).values()]
-    return Checkpoint.of(sealed).size < size and service.ticks.is_over(max(times), service.newest_time())
+    return sealed is None or Checkpoint.of(sealed).size < _sizes(service)[0]
 
 
 def public_size(service: Service) -> int:
-    """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period.
+    """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period."""
+    before, timed = _sizes(service)
+    service.replay.refresh()
+    return min(max(before, timed), service.replay.tree.size)
+
+
+def _sizes(service: Service) -> tuple[int, int]:
+    """The size that this period began with, and that up to the last entry whose time is public.
 
     One statement, so that no append comes between its parts.
     """
@@ -71,9 +74,8 @@ def public_size(service: Service) -> int:
     before = service.ticks.size_before(service.newest_time())
     with service.database.read_only() as tx:
         row = tx.execute(select(timed.scalar_subquery(), before, every)).one()
-    shown, size_before, size = row[0] or 0, row[1], row[2] or 0
-    service.replay.refresh()
-    return min(max(shown, size if size_before is None else size_before), size, service.replay.tree.size)
+    size = row[2] or 0
+    return size if row[1] is None else min(row[1], size), row[0] or 0
 
 
 def newest_sealed(service: Service) -> Note | None:

@@ -87,7 +87,7 @@ class Cosigner:
         """Ask until a quorum has signed. It decides: what fewer witnesses than it takes say otherwise is logged."""
         for _ in range(_ROUNDS):
             size = checkpoints.public_size(service)
-            is_due = checkpoints.is_due(service, size)
+            is_due = size > 0 and checkpoints.is_due(service)
             if not is_due and not is_start and (size == 0 or self._has_signed(service, size)):
                 self._succeeded()
                 return

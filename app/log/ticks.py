@@ -45,10 +45,6 @@ class Ticks:
             select(periods.c.size).where(periods.c.start >= start).order_by(periods.c.start).limit(1).scalar_subquery()
         )
 
-    def is_over(self, seconds: int, now: datetime) -> bool:
-        """Whether the period of a time, in seconds since 1970, was over by `now`."""
-        return not self._seconds or seconds // self._seconds < int(now.timestamp()) // self._seconds
-
     def seconds_left(self, now: datetime) -> int:
         """How long it takes until the next period begins."""
         return self._seconds - int(now.timestamp()) % self._seconds if self._seconds else 1

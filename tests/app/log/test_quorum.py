@@ -132,6 +132,11 @@ def test_receipts_hold_the_signatures_of_the_quorum_for_ever(api: Api, cosigned:
     api.register("more")
     settled(api)
     assert api.analyst("GET", f"/v1/releases/{release}/receipt").content == first.content
+    kept = Note.parse(api.call(None, "GET", "/log/checkpoint").text)
+    assert str(kept) in first.text, "one checkpoint in each period: others would tell the time of each charge"
+    clock.move(3600)
+    api.register("still-more")
+    settled(api)
     shown = Note.parse(api.call(None, "GET", "/log/checkpoint").text)
     assert cosigned.policy.require(shown).checkpoint.size == api.service.replay.head.seq
     assert set(signers(api.service)) == {"w0", "w1", "w2"}
@@ -283,6 +288,7 @@ def test_a_charge_that_comes_while_witnesses_are_asked_is_shown_to_them_as_well(
             asked.append(api.order().status_code)
         return real(*args)
 
+    settled(api)
     monkeypatch.setattr(cosigning, "collect", meanwhile)
     api.register()
     settled(api)
