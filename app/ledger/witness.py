@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import CannotStart
+from app.witnessing.durable_file import sync_folder
 from core.log.checkpoint import Checkpoint
 from core.log.note import InvalidNote, Note
 from core.log.tree import EMPTY_ROOT
@@ -94,11 +95,7 @@ class Witness:
         day = int(time.time()) // 86_400 * 86_400
         os.utime(fresh, (day, day))
         fresh.replace(self.path)
-        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self.path.parent)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

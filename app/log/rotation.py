@@ -6,7 +6,6 @@ after that. No service starts between the two; whoever runs the command again fi
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from sqlalchemy import select
@@ -21,6 +20,7 @@ from app.service import Service
 from app.settings.settings import Settings
 from app.storage.database import Database
 from app.storage.tables import log as log_table
+from app.witnessing.durable_file import sync_folder
 from core.ledger.kinds import Kind
 from core.log.ed25519 import SecretKey
 from core.log.note import SignatureType, SigningKey, VerifierKey
@@ -70,9 +70,9 @@ def _put_in_place(path: Path) -> None:
     """The new key's file replaces the old one's. Where the old one's is gone, the first half was done before."""
     if path.exists():
         path.replace(previous_key_path(path))
-        _sync(path.parent)
+        sync_folder(path.parent)
     next_key_path(path).replace(path)
-    _sync(path.parent)
+    sync_folder(path.parent)
 
 
 def _key_path(settings: Settings) -> Path:
@@ -82,11 +82,3 @@ def _key_path(settings: Settings) -> Path:
             "that, with the key in the file beside the witness, and put the new file into the secret."
         )
     return settings.log_key_path
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

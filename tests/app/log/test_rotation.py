@@ -108,7 +108,7 @@ def test_a_rotation_that_was_interrupted_is_finished_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(rotation, "previous_key_path" if crash_at == "before the files" else "_sync", crash)
+        patched.setattr(rotation, "previous_key_path" if crash_at == "before the files" else "sync_folder", crash)
         with pytest.raises(KeyboardInterrupt):
             rotation.rotate(service)
     assert path.exists() == (crash_at == "before the files")

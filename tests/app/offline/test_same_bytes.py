@@ -13,10 +13,10 @@ from app.access.permissions import Role
 from app.access.principal import Principal
 from app.bundles.bundle import Bundle
 from app.errors import NotFound
+from app.log.bundling import bundle
 from app.main import create_app
 from app.offline.transport import BundleTransport
 from app.questions.question import registered
-from app.releases.bundling import bundle_of
 from app.settings.settings import Settings
 from tests.support.service.api import Api, frozen_clock
 from tests.support.service.mixed import published, truth
@@ -54,8 +54,7 @@ class Pair:
 
 def bundled(api: Api, release: str) -> Bundle:
     """The bundle of a release, as the service makes it."""
-    members: dict[str, Any] = {"receipt": b"r", "card": b"{}", "croissant": b"{}", "terms": "", "policy": ""}
-    return bundle_of(api.service, READER, release, **members)
+    return bundle(api.service, READER, release)
 
 
 def pair(api: Api, release: str) -> Pair:
@@ -78,7 +77,11 @@ def uploaded(api: Api, dataset: str, rows: bytes, **order: Any) -> str:
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pair]]:
     """One service with releases of all kinds of cells, and a bundle of each."""
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("same") / "data", log_level="warning", max_budget="90", max_cells=20_000
+        checkpoint_seconds=0,
+        data_dir=tmp_path_factory.mktemp("same") / "data",
+        log_level="warning",
+        max_budget="90",
+        max_cells=20_000,
     )
     with Api(create_app(settings, frozen_clock)) as api:
         api.register()
@@ -251,10 +254,9 @@ def test_only_a_published_release_that_the_caller_may_ask_has_a_bundle(pairs: di
     order = str(api.order(epsilon="0.1").json()["id"])
     stranger = Principal(id="k2", name="stranger", role=Role.ANALYST, datasets=frozenset({"town"}))
     curator = Principal(id="k3", name="curator", role=Role.CURATOR, datasets=None)
-    members: dict[str, Any] = {"receipt": b"", "card": b"", "croissant": b"", "terms": "", "policy": ""}
     for caller, release in ((curator, order), (stranger, pairs["city"].release), (READER, "r0000000000000000")):
         with pytest.raises(NotFound):
-            bundle_of(api.service, caller, release, **members)
+            bundle(api.service, caller, release)
 
 
 def test_another_release_is_not_found(pairs: dict[str, Pair]) -> None:
