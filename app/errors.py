@@ -27,7 +27,8 @@ AppError
 ├── NotReady              the database or the witness is not as it should be
 │   ├── LedgerBroken      an entry of the ledger is not good
 │   ├── ReadOnly          the service was started to answer, and for nothing else
-│   └── NotCosigned       the outside witnesses have not signed a charge yet
+│   ├── NotCosigned       the outside witnesses have not signed a charge yet
+│   └── NotSealed         they have not signed any checkpoint yet
 ├── ReceiptPending        no checkpoint holds a publication yet
 ├── Busy                  as much as this worker, or one key, may have at once
 ├── CorruptSynopsis       a stored synopsis that does not match the ledger
@@ -90,6 +91,8 @@ class ReleaseEnded(AppError):
 
     def __init__(self, *, state: str, digest: str | None) -> None:
         sentence = f"The release is {state}; only an ordered release can be uploaded to or voided."
+        if state == "ordered":
+            sentence = "The release waits for the counts of another step: GET …/counts says which."
         if state == "counting":
             sentence = (
                 "Noise was drawn for a step of the release. It can no longer be voided, and takes only the counts of "
@@ -258,6 +261,17 @@ class NotCosigned(NotReady):
         )
 
 
+class NotSealed(NotReady):
+    """A quorum is configured and has not signed this log yet, so no checkpoint is shown."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(
+            "No checkpoint is shown yet: too few of the log's outside witnesses have signed one, and a checkpoint that "
+            f"is shown must never get smaller. They are being asked. Try again in {retry_after} s."
+        )
+        self.retry_after = retry_after
+
+
 class ReadOnly(NotReady):
     """The service was started to answer, and for nothing else."""
 
@@ -268,11 +282,8 @@ class ReadOnly(NotReady):
 class ReceiptPending(AppError):
     """No checkpoint that may be shown, and that has all signatures it needs, holds a publication yet."""
 
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(
-            "The receipt is not there yet: when a synopsis was published is not told to the minute, so the log's next "
-            f"checkpoint is awaited. Try again in {retry_after} s."
-        )
+    def __init__(self, reason: str, *, retry_after: int) -> None:
+        super().__init__(f"The receipt is not there yet: {reason} Try again in {retry_after} s.")
         self.retry_after = retry_after
 
 

@@ -8,31 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app import errors
+from app import errors, faults
 from app.ingest import errors as ingest
 from core import errors as core
-from core.budget import HOW_TO_WRITE
-from core.intervals.levels import OUT_OF_BOUNDS
-from rugnik.wire.limits import NAME, NO_CONTROL
 
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:rugnik:problem:"
-_EPSILONS = ("epsilon", "budget", "estimate", "above", "two_persons_above")  # fields that are decimal strings
-IN_WORDS = {  # what a pattern asks for
-    NAME: "A name has letters, digits, dot, dash and underscore: up to 64, the first a letter or digit.",
-    NO_CONTROL: "A text here has no line ends and no other control characters.",
-}
-# Errors of pydantic about dataclasses and choices, under the names that clients of this service know.
-_ERROR_TYPES = {
-    "unexpected_keyword_argument": "extra_forbidden",
-    "dataclass_type": "model_attributes_type",
-    "literal_error": "enum",
-}
-_MESSAGES = {
-    "extra_forbidden": "a field that is not known here",
-    "model_attributes_type": "Input should be a valid dictionary or object to extract fields from",
-}
-
 # (status, name, title), looked up along the class's ancestors.
 TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.NotAuthenticated: (401, "not-authenticated", "A valid key is needed"),
@@ -71,6 +52,7 @@ TABLE: dict[type[Exception], tuple[int, str, str]] = {
     errors.AnswerLost: (503, "answer-lost", "The answer was lost"),
     errors.TooManyRequests: (429, "too-many-requests", "Too many requests of this key at once"),
     errors.NotCosigned: (503, "not-cosigned", "The outside witnesses have not signed the charge yet"),
+    errors.NotSealed: (503, "not-sealed", "The outside witnesses have not signed the log yet"),
     errors.ReadOnly: (503, "read-only", "The service is read-only"),
     errors.ReceiptPending: (409, "receipt-pending", "No checkpoint holds the publication yet"),
     errors.NotReady: (503, "not-ready", "The service is not ready"),
@@ -99,17 +81,13 @@ def problem_of(error: Exception) -> dict[str, Any]:
     return problem(status, name, title, str(error), **_extensions(error))
 
 
-def invalid_request(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def invalid_request(listed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The body for a request that does not fit its declaration: where and what kind, never what was sent.
 
-    `faults` are errors as pydantic lists them: `loc`, `type`, `msg`, and maybe `ctx`.
+    `listed` are errors as pydantic lists them: `loc`, `type`, and maybe `ctx` and `input`.
     """
-    places = [_place(fault) for fault in faults]
-    detail = "; ".join(
-        place["msg"] if place["type"] == "json_invalid" else f"{'.'.join(map(str, place['loc']))}: {place['msg']}"
-        for place in places
-    )
-    return problem(422, "invalid-request", "The request is not valid", detail, errors=places)
+    entries = faults.places(listed)
+    return problem(422, "invalid-request", "The request is not valid", faults.detail(entries), errors=entries)
 
 
 def _extensions(error: Any) -> dict[str, Any]:
@@ -144,28 +122,3 @@ def _upload_extensions(error: Any) -> dict[str, Any]:
         case ingest.ColumnFault():
             return {"columns": list(error.names)}
     return {}
-
-
-def _place(invalid: Any) -> dict[str, Any]:
-    """One entry of `errors`: where in the request, which kind of mistake, and what to do."""
-    kind, loc = _ERROR_TYPES.get(invalid["type"], invalid["type"]), list(invalid["loc"])
-    # The last part of an unknown field's place is its name, and that is the client's text.
-    return {"loc": loc[:-1] if kind == "extra_forbidden" else loc, "type": kind, "msg": _message(invalid, kind)}
-
-
-def _message(invalid: Any, kind: str) -> str:
-    """The framework's words, or plainer ones for what newcomers meet first."""
-    field = invalid["loc"][-1]
-    match kind:
-        case "extra_forbidden" | "model_attributes_type":
-            return _MESSAGES[kind]
-        case "json_invalid":
-            return f"The body is not JSON: see character {int(field) + 1}."  # it counts from 0, and people do not
-        case "string_type" if field in _EPSILONS:
-            return f'Send {field} as a string, such as "0.5".'
-        case "string_too_long" if field in _EPSILONS:
-            return HOW_TO_WRITE
-        case _ if field == "level":
-            return OUT_OF_BOUNDS
-        case _:
-            return IN_WORDS.get(invalid.get("ctx", {}).get("pattern"), str(invalid["msg"]))

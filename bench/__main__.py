@@ -17,6 +17,7 @@ from rich.console import Console
 
 from bench import (
     answers,
+    clusters,
     counting,
     coverage,
     dashboard,
@@ -58,6 +59,7 @@ MODULES = (
     tables,
     coverage,
     dimensions,
+    clusters,
 )
 
 

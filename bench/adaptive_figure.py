@@ -17,7 +17,7 @@ from matplotlib.colors import to_hex
 from rich.progress import track
 
 from bench.published import Floats
-from bench.ranges import exact_counts, ranges_of
+from bench.range_workload import exact_counts, ranges_of
 from bench.synopses import RowsInMemory, drawn, rows_in_memory
 from core.adaptive.cells import AdaptiveCells
 from core.plan import Rule

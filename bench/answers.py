@@ -23,13 +23,13 @@ from pathlib import Path
 
 import httpx
 import numpy as np
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from app.questions.counts import counts as ask_counts
 from app.questions.encoding import encode
 from app.questions.prepared import Prepared
-from bench.report import Section, compare, publish
+from bench.peers.timed import timed_kmeans
+from bench.report import Section, compare, cpu_seconds, publish, take_turns
 from bench.synopses import released
 from bench.uploads import served
 from core.budget import NOTHING, Epsilon
@@ -176,14 +176,10 @@ def clusters(cells_per_axis: int, k: int, method: Method) -> list[str]:
     asked = synopsis(cells_per_axis)
     cells, weights = asked.grid.centres(), np.maximum(asked.counts, 0)
     seeds = iter(range(1000))
-    with threadpool_limits(1):
-        taken = compare(
-            {
-                "ours": lambda: find_clusters(asked, k, level=0.95, seed=next(seeds), method=method),
-                "theirs": lambda: KMeans(k, n_init=10, random_state=next(seeds)).fit(cells, sample_weight=weights),
-            },
-            repeats=7,
-        )
+    with threadpool_limits(1), timed_kmeans([(cells, weights)], k) as peer:
+        call = partial(find_clusters, asked, k, level=0.95, method=method)
+        ours_timer = partial(cpu_seconds, lambda: call(seed=next(seeds)))
+        taken = take_turns({"ours": ours_timer, "theirs": peer.cpu_seconds}, repeats=7)
     ours, theirs = taken["ours"], taken["theirs"]
     label = f"clusters, {method}, k = {k}, {asked.grid.cell_count:,} cells"
     return [label, f"{1000 * ours:.1f} ms", f"{1000 * theirs:.1f} ms", f"{ours / theirs:.2f}"]

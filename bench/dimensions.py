@@ -5,17 +5,13 @@
 The paper's generator (bench/published.py) with 100,000 rows and K = 8; the WCSS of the
 rows themselves, over that of scikit-learn's KMeans on the rows (best of ten starts).
 The rows are used for scoring only: every centre was chosen from a released synopsis. diffprivlib needs an older
-scikit-learn, so it has its own environment below bench/out, which the first run creates.
+scikit-learn, so it has an environment of its own (bench/peers), which the first run creates.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,8 +19,9 @@ from numpy.typing import NDArray
 from rich.progress import track
 from sklearn.cluster import KMeans
 
+from bench.peers import environments
 from bench.published import Setting, dataset
-from bench.report import OUT, Section, chosen, cpu_seconds, publish, save
+from bench.report import Section, chosen, cpu_seconds, publish, save
 from core.budget import Epsilon
 from core.clustering.kmeans import kmeans, nearest
 from core.clustering.methods import Method, weights_of
@@ -48,8 +45,6 @@ DIMENSIONS = chosen((4, 6, 8), (4, 6, 8, 10))
 EPSILONS = ("1", "0.1")
 SEEDS = chosen(range(400, 402), range(400, 410))  # nothing was chosen by these datasets
 MAX_CELLS = 4_000_000  # the service's default
-PEER = Path(__file__).with_name("peers") / "diffprivlib_kmeans.py"
-PEER_PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.7.2")
 
 Floats = NDArray[np.float64]
 
@@ -103,26 +98,11 @@ def best_known(rows: Floats, seed: int) -> float:
     return float(KMeans(CLUSTERS, n_init=10, random_state=seed).fit(rows).inertia_)
 
 
-def peer_python() -> Path:
-    """The Python interpreter of diffprivlib's environment, which is created if it is missing."""
-    folder = OUT / "diffprivlib"
-    python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PEER_PACKAGES], check=True)
-        (folder / "ready").touch()
-    return python
-
-
 def peer_wcss(rows: Floats, epsilon: str) -> float:
     """diffprivlib's KMeans at the same epsilon, bounds given: the mean of three runs."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    path = OUT / "dimensions.npz"
-    np.savez(path, rows=rows)
-    command = [str(peer_python()), str(PEER), str(path), str(CLUSTERS), epsilon, "3"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    path.unlink()
-    return float(np.mean([wcss(rows, np.array(centres)) for centres in json.loads(done.stdout)]))
+    options = {"clusters": CLUSTERS, "epsilon": float(epsilon), "seeds": [0, 1, 2]}
+    made = environments.run("diffprivlib", "diffprivlib_kmeans.py", {"rows": rows}, **options)
+    return float(np.mean([wcss(rows, centres) for centres in made["centres"]]))
 
 
 def contest(d: int, epsilon: str) -> Outcome:

@@ -4,8 +4,8 @@
 of the first table is wall time, where rows are counted in a second thread while the next ones are read. Over HTTP it is
 the wall time of the whole PUT, with socket, sealed spool, noise and database, beside counting the same file in process.
 
-Peers that are not installed are left out. polars comes with the environment for work on rugnik; DuckDB does not:
-`pip install duckdb`.
+Peers are in environments and processes of their own (`bench.peers.timed`), where their time is measured; so is the
+reader beside which all is compared, pyarrow alone. Of numpy there is one version, that which rugnik runs on.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +31,8 @@ from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
 from app.ingest.local_file import LocalFile
 from app.ingest.upload import read_upload
-from bench.report import Section, chosen, compare, publish, save
+from bench.peers.timed import Timed, timed
+from bench.report import Section, chosen, cpu_seconds, publish, save, take_turns
 from bench.uploads import Curator, Kind, curator_at, served
 from core.budget import Epsilon
 from core.domain.domain import Domain
@@ -71,36 +71,31 @@ def counted(path: Path, media_type: MediaType) -> int:
         return len(rows)
 
 
-def only_read(path: Path, media_type: MediaType) -> int:
-    """Read the same columns with pyarrow, on one thread."""
-    if media_type is MediaType.CSV:
-        return int(pyarrow.csv.read_csv(path, pyarrow.csv.ReadOptions(use_threads=False)).num_rows)
-    file = pyarrow.parquet.ParquetFile(path)
-    return sum(batch.num_rows for batch in file.iter_batches(2**16, columns=list(NAMES), use_threads=False))
+def reader(path: Path, media_type: MediaType, *, cores: Literal[1, "all"]) -> AbstractContextManager[Timed]:
+    """pyarrow that reads the same columns, on one thread."""
+    options = {"path": str(path), "media_type": media_type.value, "columns": NAMES}
+    return timed("pyarrow", "pyarrow_read.py", cores=cores, **options)
 
 
-def peers(path: Path, cells: int) -> dict[str, Call]:
-    """The same counts of a Parquet file by other tools, those that are installed, on one thread."""
-    calls: dict[str, Call] = {}
+def by_histogramdd(path: Path, cells: int) -> None:
+    """The same counts by numpy alone, after reading by pyarrow."""
+    table = pyarrow.parquet.read_table(path, columns=list(NAMES), use_threads=False)
+    rows = np.stack([table[name].to_numpy() for name in NAMES], axis=1)
+    np.histogramdd(rows, bins=cells, range=[(0, 100)] * len(NAMES))
 
-    def by_histogramdd() -> object:
-        table = pyarrow.parquet.read_table(path, columns=list(NAMES), use_threads=False)
-        rows = np.stack([table[name].to_numpy() for name in NAMES], axis=1)
-        return np.histogramdd(rows, bins=cells, range=[(0, 100)] * len(NAMES))
 
-    calls["np.histogramdd"] = by_histogramdd
-    with suppress(ImportError):
-        import polars as pl  # noqa: PLC0415 - optional
-
-        place = [(pl.col(name) * (cells / 100)).cast(pl.Int32) for name in NAMES]
-        calls["polars"] = lambda: pl.scan_parquet(path).group_by(place).len().collect()
-    with suppress(ImportError):
-        duckdb = import_module("duckdb")
-
-        places = ", ".join(f"cast(floor({name} * {cells / 100}) as integer)" for name in NAMES)
-        query = f"select {places}, count(*) from read_parquet('{path}') group by all"  # noqa: S608 - our own names
-        calls["DuckDB"] = lambda: duckdb.sql(query).fetchall()
-    return calls
+@contextmanager
+def peers(path: Path, cells: int) -> Iterator[dict[str, Timed]]:
+    """The same counts of a Parquet file by other tools: by a query that groups, and by np.bincount of their cells."""
+    with ExitStack() as stack:
+        options = {"path": str(path), "names": NAMES, "cells": cells, "upper": 100}
+        yield {
+            f"{tool}{'' if grouped else ' and np.bincount'}": stack.enter_context(
+                timed(tool.lower(), f"{tool.lower()}_count.py", cores=1, grouped=grouped, **options)
+            )
+            for tool in ("polars", "DuckDB")
+            for grouped in (True, False)
+        }
 
 
 @contextmanager
@@ -138,27 +133,41 @@ def write(folder: Path) -> dict[str, Path]:
 
 def in_process(paths: dict[str, Path]) -> Section:
     """Speeds beside reading, and peers."""
-    cells = make_plan(ORDER, max_cells=MAX_CELLS).grid.cells_per_axis
+    cells = make_plan(ORDER, max_cells=MAX_CELLS).grid.cells_per_axis or 1
     lines, speeds = [], {}
     for kind, path in track(paths.items(), "files in process"):
-        calls: dict[str, Call] = {
-            "read": partial(only_read, path, _MEDIA[kind]),
-            "count": partial(counted, path, _MEDIA[kind]),
-        }
-        walls = compare(calls, repeats=ROUNDS, clock=time.perf_counter)
-        calls |= peers(path, cells or 1) if kind == "Parquet" else {}
-        seconds = compare({tool: on_one_core(call) for tool, call in calls.items()}, repeats=ROUNDS)
+        seconds, wall = _seconds(path, _MEDIA[kind], cells if kind == "Parquet" else None)
         for tool, value in seconds.items():
             speeds[kind, tool] = ROWS / value / 1e6
-            share = f"{walls['read'] / walls['count']:.2f}" if tool == "count" else ""
+            share = f"{wall:.2f}" if tool == "count" else ""
             lines.append([kind, tool, f"{ROWS / value / 1e6:.1f}", f"{seconds['read'] / value:.2f}", share])
     remarks = [
         f"{ROWS:,} rows, three columns, {cells} cells per axis; `count` is rugnik's reader with all of its checks, "
         f"`read` is pyarrow alone, on one thread. CPU time on one core, median of {ROUNDS} rounds in turns.",
+        "The peers count what is there: no bound, missing value or type is checked.",
         "Wall time: `count` has a second thread, `read` has not.",
     ]
     header = ["file", "what", "million rows/s", "of reading (CPU)", "of reading (wall)"]
     return Section("Files: rows to counts in process", remarks, header, lines, _plot(speeds))
+
+
+def _seconds(path: Path, media_type: MediaType, cells: int | None) -> tuple[dict[str, float], float]:
+    """CPU time of each tool, of peers too if there are `cells`; and the wall time of reading over that of counting."""
+    count = partial(counted, path, media_type)
+    with reader(path, media_type, cores="all") as read:
+        walls = take_turns({"read": read.wall_seconds, "count": partial(_wall, count)}, repeats=ROUNDS)
+    with ExitStack() as stack:
+        others = {"read": stack.enter_context(reader(path, media_type, cores=1))}
+        here: dict[str, Call] = {"count": count}
+        if cells is not None:
+            others |= stack.enter_context(peers(path, cells))
+            here["np.histogramdd"] = partial(by_histogramdd, path, cells)
+        timers = {tool: partial(cpu_seconds, on_one_core(call)) for tool, call in here.items()}
+        timers |= {tool: call.cpu_seconds for tool, call in others.items()}
+        seconds = take_turns(timers, repeats=ROUNDS)
+        assert others.pop("read").result == ROWS
+        assert len({call.result for call in others.values()}) <= 1, "peers disagree about the cells that have rows"
+    return seconds, walls["read"] / walls["count"]
 
 
 def _plot(speeds: dict[tuple[str, str], float]) -> str:
@@ -178,7 +187,7 @@ def over_http(paths: dict[str, Path], folder: Path) -> Section:
     with served(folder) as (url, admin_key, process):
         curator = curator_at(url, admin_key, process)
         for name in track(_SENT, "files over HTTP"):
-            kind = Kind(name, len(NAMES), _MEDIA[name].value, _unused, _unused)
+            kind = Kind(name, len(NAMES), _MEDIA[name].value, _unused)
             lines.append(_sent(curator, kind, paths[name]))
     remarks = [
         f"The same files and the same order, {ROWS:,} rows to one worker on loopback: PUT /v1/releases/{{id}}/records "
@@ -192,18 +201,16 @@ def _sent(curator: Curator, kind: Kind, path: Path) -> list[str]:
     dataset = curator.register(kind)
     media_type = MediaType(kind.media_type)
     times: dict[str, list[float]] = {"put": [], "cpu": [], "count": [], "read": []}
-    for round_number in range(ROUNDS + 1):
-        cpu = _cpu(curator)
-        put, _ = curator.upload(dataset, kind, path, {"declared": ROWS}, rows=ROWS, epsilon="0.5", watched=False)
-        measured = {"put": put, "cpu": _cpu(curator) - cpu}
-        measured |= {
-            "count": _wall(partial(counted, path, media_type)),
-            "read": _wall(partial(only_read, path, media_type)),
-        }
-        for name, value in measured.items():
-            if round_number:  # the first one warms the caches
-                times[name].append(value)
-    put, cpu, count, read = (median(values) for values in times.values())
+    with reader(path, media_type, cores="all") as read:
+        for round_number in range(ROUNDS + 1):
+            cpu = _cpu(curator)
+            put, _ = curator.upload(dataset, kind, path, {"declared": ROWS}, rows=ROWS, epsilon="0.5", watched=False)
+            measured = {"put": put, "cpu": _cpu(curator) - cpu}
+            measured |= {"count": _wall(partial(counted, path, media_type)), "read": read.wall_seconds()}
+            for name, value in measured.items():
+                if round_number:  # the first one warms the caches
+                    times[name].append(value)
+    put, cpu, count, reading = (median(values) for values in times.values())
     return [
         kind.name,
         f"{1000 * put:.0f} ms",
@@ -211,7 +218,7 @@ def _sent(curator: Curator, kind: Kind, path: Path) -> list[str]:
         f"{1000 * cpu:.0f} ms",
         f"{1000 * count:.0f} ms",
         f"{count / put:.2f}",
-        f"{read / put:.2f}",
+        f"{reading / put:.2f}",
     ]
 
 
@@ -221,9 +228,7 @@ def _cpu(curator: Curator) -> float:
 
 
 def _wall(call: Call) -> float:
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
+    return cpu_seconds(call, time.perf_counter)
 
 
 def _unused(*_: Any) -> None:

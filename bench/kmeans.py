@@ -1,20 +1,22 @@
 """core.clustering.kmeans beside scikit-learn's KMeans, one thread each, on the noisy grids that a synopsis is made of.
 
 `python -m bench.kmeans`. Both get the same cells with the same weights, max(noisy count, 0); scikit-learn runs its
-usual ten starts, ours RESTARTS. Inertia is the objective both minimise, so a ratio below 1 means better clusters.
+usual ten starts, ours RESTARTS. It is in a process of its own (`bench.peers.timed`). Inertia is the objective both
+minimise, so a ratio below 1 means better clusters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.progress import track
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from bench.peers.timed import timed_kmeans
 from bench.report import Section, chosen, cpu_seconds, publish, save
 from core.clustering.kmeans import kmeans
 from core.domain.grid import Grid
@@ -65,21 +67,18 @@ def noisy_grid(grid: Grid, seed: int) -> tuple[Floats, Floats]:
 
 def contest(grid: Grid) -> Comparison:
     """Run both on every seed, one after the other."""
+    pairs = [noisy_grid(grid, seed) for seed in SEEDS]
     ratios, ours_seconds, theirs_seconds = [], 0.0, 0.0
-    for seed in SEEDS:
-        points, weights = noisy_grid(grid, seed)
-        inertias: list[float] = []
-        peer = KMeans(CLUSTERS, n_init=10, random_state=seed)
+    with timed_kmeans(pairs, CLUSTERS) as peer:
+        for seed, (points, weights) in zip(SEEDS, pairs, strict=True):
+            inertias: list[float] = []
 
-        def ours(p: Floats = points, w: Floats = weights, s: int = seed, to: list[float] = inertias) -> None:
-            to.append(kmeans(p, w, CLUSTERS, restarts=RESTARTS, rng=seeded(s)).inertia)
+            def ours(p: Floats = points, w: Floats = weights, s: int = seed, to: list[float] = inertias) -> None:
+                to.append(kmeans(p, w, CLUSTERS, restarts=RESTARTS, rng=seeded(s)).inertia)
 
-        def theirs(p: Floats = points, w: Floats = weights, peer: KMeans = peer) -> None:
-            peer.fit(p, sample_weight=w)
-
-        ours_seconds += cpu_seconds(ours)
-        theirs_seconds += cpu_seconds(theirs)
-        ratios.append(inertias[0] / peer.inertia_)
+            ours_seconds += cpu_seconds(ours)
+            theirs_seconds += peer.cpu_seconds()
+            ratios.append(inertias[0] / cast(float, peer.result))
     error = float(np.std(ratios, ddof=1) / np.sqrt(len(ratios)))
     per_run = 1000 / len(SEEDS)
     return Comparison(grid, float(np.mean(ratios)), error, ours_seconds * per_run, theirs_seconds * per_run)

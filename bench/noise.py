@@ -1,19 +1,20 @@
 """Our discrete Laplace sampler beside OpenDP's (exact, the same law) and numpy's (continuous, seeded, insecure).
 
 `python -m bench.noise`. The targets: at least ten times OpenDP's speed, at most four times numpy's time, and no more
-memory than the result and one block of scratch. OpenDP draws fewer numbers, as a draw costs the same at any count.
+memory than the result and one block of scratch. OpenDP draws fewer numbers, as a draw costs the same at any count. It
+runs in an environment and a process of its own (`bench.peers.timed`), where its CPU time is measured.
 """
 
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import opendp.prelude as dp
 from matplotlib.figure import Figure
 
-from bench.report import Section, compare, publish, save
+from bench.peers.timed import timed
+from bench.report import Section, cpu_seconds, publish, save, take_turns
 from core.budget import Epsilon
 from core.mechanisms.discrete_laplace import DiscreteLaplace
 from core.mechanisms.discrete_laplace_sampler import draw_noise
@@ -26,25 +27,18 @@ REPEATS = 5
 MEMORY_CELLS = (1_000_000, 4_000_000)
 
 
-def _opendp_sampler(epsilon: Epsilon) -> Callable[[], object]:
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
-    measurement = dp.m.make_laplace(*space, scale=1 / float(epsilon))
-    zeros = [0] * OPENDP_DRAWS
-    return lambda: measurement(zeros)
-
-
 def nanoseconds_per_draw(epsilon: Epsilon) -> dict[str, float]:
     """Median CPU time of a draw, for each sampler."""
     noise, rng = NoiseSource(), np.random.default_rng(1)
-    seconds = compare(
-        {
-            "rugnik": lambda: draw_noise(DiscreteLaplace.at(epsilon), DRAWS, noise),
-            "numpy": lambda: rng.laplace(0, 1 / float(epsilon), DRAWS),
-            "OpenDP": _opendp_sampler(epsilon),
-        },
-        repeats=REPEATS,
-    )
+    scale = 1 / float(epsilon)
+    with timed("opendp", "opendp_laplace.py", cores="all", scale=scale, draws=OPENDP_DRAWS) as opendp:
+        timers = {
+            "rugnik": partial(cpu_seconds, lambda: draw_noise(DiscreteLaplace.at(epsilon), DRAWS, noise)),
+            "numpy": partial(cpu_seconds, lambda: rng.laplace(0, scale, DRAWS)),
+            "OpenDP": opendp.cpu_seconds,
+        }
+        seconds = take_turns(timers, repeats=REPEATS)
+        assert opendp.result == OPENDP_DRAWS
     return {name: value / (OPENDP_DRAWS if name == "OpenDP" else DRAWS) * 1e9 for name, value in seconds.items()}
 
 

@@ -1,8 +1,9 @@
-"""Range counts on real rows: the rules of the service beside Adaptive Grid (Qardaji, Yang and Li 2013).
+"""Range counts on real rows: the rules of the service beside peers.
 
 `python -m bench.ranges [--draws 5]`; with FULL=1 in the environment 20 draws, and the sets that were used for
-development too. The rows are those of `bench.rangesets`. Every method answers the same ranges, which follow from the
-set's name:
+development too. The rows are those of `bench.rangesets`, the peers those of `bench.range_peers`: Adaptive Grid and
+Uniform Grid (Qardaji, Yang and Li 2013), PrivTree (Zhang, Xiao and Xie 2016), and diffprivlib's histogramdd. Every
+method answers the same ranges, which follow from the set's name:
 
 - *random*: along each axis between two uniform places,
 - *1 %*: of the volume, with sides up to four times as long as others, at a uniform place.
@@ -11,42 +12,39 @@ Errors are against the exact counts: the root mean square over ranges and draws,
 N / 1000), the relative error of the paper on Adaptive Grid. An entry is the ratio to Adaptive Grid, its geometric mean
 over sets, the standard error of that mean (sets are what varies), and the ratio of the worst set.
 
-Sets that were used for development are in no mean. `hold` is the share of ranges whose
-exact count lies in the 95 % interval of the answer.
+Sets that were used for development are in no mean. `hold` is the share of ranges whose exact count lies in the 95 %
+interval of the answer; peers give no intervals. Peers know N.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
-from math import exp, log, sqrt
+from collections.abc import Iterator, Sequence
+from math import exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from rich.progress import track
 
-from bench.peers.adaptive_grid import adaptive_grid
 from bench.published import Floats
+from bench.range_peers import ADAPTIVE_GRID, peer_releases
+from bench.range_workload import MEASURES, Workload
 from bench.rangesets import Group, RangeSet, range_sets
 from bench.report import Section, publish
-from bench.synopses import RowsInMemory, drawn, rows_in_memory
+from bench.synopses import drawn
 from core.plan import Rule
-from core.queries.boxes import Box, Range
 from core.queries.range_count import count_boxes, range_table
 from core.synopsis import Synopsis
 
 EPSILONS = ("1", "0.1")
-KINDS = ("random", "1 %")
-MEASURES = tuple(f"{name}, {kind}" for kind in KINDS for name in ("RMSE", "relative"))
 CLUSTERS = 4  # an order names K; counts depend on it through the rugnik grid, and through the switch at N epsilon / K
-RANGES = 300  # of each kind
 LEVEL = 0.95
 DRAWS, FULL_DRAWS = 5, 20
 
 
 class Method(NamedTuple):
-    """A row of the tables."""
+    """A row of the tables: a rule of the service."""
 
     name: str
     rule: Rule
@@ -59,79 +57,29 @@ METHODS = (
     Method("eugkm", Rule.EUGKM),
     Method("rugnik", Rule.RUGNIK),
 )
+_OURS = METHODS[0].name
+_DECLARED = {method.name for method in METHODS if method.declared}
 
 
 class Outcome(NamedTuple):
-    """A set at an epsilon. Errors by measure: of Adaptive Grid, and (methods, measures); cells and `hold` by method."""
+    """A set at an epsilon: errors in the order of MEASURES, by method; cells and `hold` of the service's rules."""
 
     chosen: RangeSet
     rows: int
     epsilon: str
-    peer: Floats
-    errors: Floats
-    cells: Floats
-    hold: Floats
+    errors: dict[str, Floats]
+    cells: dict[str, float]
+    hold: dict[str, float]
+
+    def ratios(self, method: str) -> Floats:
+        """The errors of a method over those of Adaptive Grid."""
+        return self.errors[method] / self.errors[ADAPTIVE_GRID]
 
 
-def ranges_of(kind: str, d: int, rng: np.random.Generator) -> Floats:
-    """(ranges, 2, d): lower and upper ends in [0, 1]."""
-    if kind == "random":
-        return np.sort(rng.random((RANGES, 2, d)), axis=1)
-    stretch = rng.uniform(-log(2), log(2), (RANGES, d))
-    sides = 0.01 ** (1 / d) * np.exp(stretch - stretch.mean(axis=1, keepdims=True))
-    lower = rng.random((RANGES, d)) * (1 - sides)
-    return np.stack([lower, lower + sides], axis=1)
-
-
-def exact_counts(rows: Floats, ranges: Floats) -> Floats:
-    """How many rows lie in each range."""
-    first, *others = rows[np.argsort(rows[:, 0], kind="stable")].T.copy()
-    counts = np.empty(len(ranges))
-    for i, (lower, upper) in enumerate(ranges):
-        start, stop = np.searchsorted(first, (lower[0], upper[0]))
-        inside = np.ones(stop - start, dtype=np.bool_)
-        for x, column in enumerate(others, start=1):
-            inside &= (column[start:stop] >= lower[x]) & (column[start:stop] < upper[x])
-        counts[i] = np.count_nonzero(inside)
-    return counts
-
-
-def _answers(synopsis: Synopsis, boxes: tuple[Box, ...]) -> tuple[Floats, Floats, Floats]:
-    """Count, low and high of every range."""
-    answer = count_boxes(range_table(synopsis), boxes, level=LEVEL, simultaneous=False)
-    return answer.count, answer.low, answer.high
-
-
-def _boxes(ranges: Floats) -> tuple[Box, ...]:
-    return tuple(
-        tuple(Range(f"x{x}", low, high) for x, (low, high) in enumerate(zip(lower, upper, strict=True)))
-        for lower, upper in ranges.tolist()
-    )
-
-
-def _squares_and_shares(errors: Floats, exact: Floats, size: int) -> Floats:
-    """By kind of range: the mean square of the errors, and the mean relative error."""
-    relative = np.abs(errors) / np.maximum(exact, size / 1000)
-    means = [(part**2, share) for part, share in zip(np.split(errors, 2), np.split(relative, 2), strict=True)]
-    return np.array([each.mean() for pair in means for each in pair])
-
-
-class Workload(NamedTuple):
-    """The rows of a set, as values and as records, and the ranges with their exact counts."""
-
-    points: Floats
-    rows: RowsInMemory
-    ranges: Floats
-    boxes: tuple[Box, ...]
-    exact: Floats
-
-    @classmethod
-    def of(cls, chosen: RangeSet) -> Workload:
-        """The ranges follow from the name of the set."""
-        points = chosen.rows()
-        rng = np.random.default_rng(list(chosen.name.encode()))
-        ranges = np.concatenate([ranges_of(kind, chosen.dimensions, rng) for kind in KINDS])
-        return cls(points, rows_in_memory(points), ranges, _boxes(ranges), exact_counts(points, ranges))
+def _answers(synopsis: Synopsis, workload: Workload) -> tuple[Floats, float]:
+    """The count of every range, and the share of ranges whose interval holds the exact count."""
+    answer = count_boxes(range_table(synopsis), workload.boxes, level=LEVEL, simultaneous=False)
+    return answer.count, float(((answer.low <= workload.exact) & (workload.exact <= answer.high)).mean())
 
 
 def measure(chosen: RangeSet, draws: int) -> list[Outcome]:
@@ -141,24 +89,32 @@ def measure(chosen: RangeSet, draws: int) -> list[Outcome]:
 
 
 def _measure_at(chosen: RangeSet, workload: Workload, epsilon: str, draws: int) -> Outcome:
-    points, exact, n = workload.points, workload.exact, len(workload.points)
     rng = np.random.default_rng([*chosen.name.encode(), round(1000 * float(epsilon))])
-    peer, errors = np.zeros(4), np.zeros((len(METHODS), 4))
-    cells, hold = np.zeros(len(METHODS)), np.zeros(len(METHODS))
-    for _ in range(draws):
-        answers = adaptive_grid(points, float(epsilon), rng).count(workload.ranges)
-        peer += _squares_and_shares(answers - exact, exact, n) / draws
-        for i, method in enumerate(METHODS):
+    means: dict[str, list[Floats]] = {}
+    cells: dict[str, list[int]] = {method.name: [] for method in METHODS}
+    hold: dict[str, list[float]] = {method.name: [] for method in METHODS}
+    for peers in peer_releases(workload.points, float(epsilon), draws, rng):
+        for method in METHODS:
             synopsis = drawn(
                 workload.rows, epsilon=epsilon, clusters=CLUSTERS, declared=method.declared, rule=method.rule
             )
-            count, low, high = _answers(synopsis, workload.boxes)
-            errors[i] += _squares_and_shares(count - exact, exact, n) / draws
-            cells[i] += len(synopsis.counts) / draws
-            hold[i] += ((low <= exact) & (exact <= high)).mean() / draws
-    for each in (peer, *errors):
+            count, share = _answers(synopsis, workload)
+            means.setdefault(method.name, []).append(workload.squares_and_shares(count))
+            cells[method.name].append(len(synopsis.counts))
+            hold[method.name].append(share)
+        for name, peer in peers.items():
+            means.setdefault(name, []).append(workload.squares_and_shares(peer.count(workload.ranges)))
+    errors = {name: np.mean(each, axis=0) for name, each in means.items()}
+    for each in errors.values():
         each[::2] = np.sqrt(each[::2])
-    return Outcome(chosen, n, epsilon, peer, errors, cells, hold)
+    return Outcome(
+        chosen,
+        len(workload.points),
+        epsilon,
+        errors,
+        {name: float(np.mean(each)) for name, each in cells.items()},
+        {name: float(np.mean(each)) for name, each in hold.items()},
+    )
 
 
 def _mean(ratios: Sequence[float]) -> str:
@@ -175,10 +131,11 @@ def summary(outcomes: Sequence[Outcome], d: int, group: Group) -> Section:
     rows = []
     for epsilon in EPSILONS:
         chosen = [each for each in measured if each.epsilon == epsilon]
-        for i, method in enumerate(METHODS):
-            ratios = np.array([each.errors[i] / each.peer for each in chosen])
-            hold = np.mean([each.hold[i] for each in chosen])
-            rows.append([epsilon, method.name, *(_mean(column.tolist()) for column in ratios.T), f"{hold:.3f}"])
+        for name in (name for name in chosen[0].errors if name != ADAPTIVE_GRID):
+            ratios = np.array([each.ratios(name) for each in chosen])
+            hold = [each.hold[name] for each in chosen if name in each.hold]
+            share = f"{np.mean(hold):.3f}" if hold else ""
+            rows.append([epsilon, name, *(_mean(column.tolist()) for column in ratios.T), share])
     sets = len({each.chosen.name for each in measured})
     remarks = [f"{sets} sets. Geometric mean of the ratio to Adaptive Grid ± standard error (worst set)."]
     if d == 2:
@@ -187,28 +144,41 @@ def summary(outcomes: Sequence[Outcome], d: int, group: Group) -> Section:
         )
         remarks += [_beside_rugnik(measured, epsilon) for epsilon in EPSILONS]
     else:
-        remarks.append("Adaptive Grid is for two attributes; this is our extension of it.")
+        remarks.append("Adaptive Grid and Uniform Grid are for two attributes; this is our extension of them.")
+    remarks += [line for epsilon in EPSILONS for line in _best(measured, epsilon)]
     title = f"Range counts, {d} attribute{'s' if d > 1 else ''}: ratio to Adaptive Grid"
-    return Section(title, remarks, ["epsilon", "rule", *MEASURES, "hold"], rows)
+    return Section(title, remarks, ["epsilon", "method", *MEASURES, "hold"], rows)
 
 
 def _beside_rugnik(outcomes: Sequence[Outcome], epsilon: str) -> str:
     """How many times smaller the errors of `adaptive` are than those of `rugnik`, in a sentence."""
-    ratios = np.array([each.errors[-1] / each.errors[0] for each in outcomes if each.epsilon == epsilon])
+    ratios = np.array([each.errors["rugnik"] / each.errors[_OURS] for each in outcomes if each.epsilon == epsilon])
     means = ", ".join(
         f"{name} {exp(column.mean()):.1f}" for name, column in zip(MEASURES, np.log(ratios).T, strict=True)
     )
     return f"epsilon {epsilon}: rugnik / adaptive {means}."
 
 
+def _best(outcomes: Sequence[Outcome], epsilon: str) -> Iterator[str]:
+    """For each measure, on how many sets which method has the smallest error, in a sentence; all of them know N."""
+    chosen = [each for each in outcomes if each.epsilon == epsilon]
+    for i, measure_name in enumerate(MEASURES):
+        wins: dict[str, int] = {}
+        for each in chosen:
+            names = [name for name in each.errors if name in _DECLARED or name not in each.hold]
+            best = min(names, key=lambda name: each.errors[name][i])
+            wins[best] = wins.get(best, 0) + 1
+        ranked = ", ".join(f"{name} {sets}" for name, sets in sorted(wins.items(), key=lambda win: -win[1]))
+        yield f"epsilon {epsilon}, {measure_name}, sets with the smallest error: {ranked}."
+
+
 def detail(outcomes: Sequence[Outcome]) -> Section:
     """`adaptive` on every set."""
     rows = []
     for each in outcomes:
-        ratios = [f"{ratio:.2f}" for ratio in each.errors[0] / each.peer]
         name = f"{each.chosen.name} *" if each.chosen.group is Group.DEVELOPMENT else each.chosen.name
-        start = [name, str(each.chosen.dimensions), f"{each.rows:,}", each.epsilon, f"{each.cells[0]:,.0f}"]
-        rows.append([*start, *ratios, f"{each.hold[0]:.3f}"])
+        start = [name, str(each.chosen.dimensions), f"{each.rows:,}", each.epsilon, f"{each.cells[_OURS]:,.0f}"]
+        rows.append([*start, *(f"{ratio:.2f}" for ratio in each.ratios(_OURS)), f"{each.hold[_OURS]:.3f}"])
     header = ["rows", "d", "N", "epsilon", "leaves", *MEASURES, "hold"]
     return Section("Range counts: `adaptive` / Adaptive Grid", ["* used for development."], header, rows)
 
@@ -227,7 +197,7 @@ def run(draws: int | None = None, *, reserve: bool = False) -> list[Section]:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Range counts on real rows beside Adaptive Grid.")
+    parser = argparse.ArgumentParser(description="Range counts on real rows beside peers.")
     parser.add_argument("--draws", type=int, default=None, help="releases of each set")
     parser.add_argument("--reserve", action="store_true", help="the sets in reserve: only to confirm a changed rule")
     options = parser.parse_args()

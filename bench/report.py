@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TypeVar
@@ -88,10 +89,15 @@ def compare(
     calls: Mapping[str, Callable[[], object]], *, repeats: int, clock: Callable[[], float] = time.process_time
 ) -> dict[str, float]:
     """Median CPU time of each call. They take turns, after one round that is not counted and warms the caches."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
+    return take_turns({name: partial(cpu_seconds, call, clock) for name, call in calls.items()}, repeats=repeats)
+
+
+def take_turns(timers: Mapping[str, Callable[[], float]], *, repeats: int) -> dict[str, float]:
+    """`compare` for calls that give their own seconds, such as those of a peer in its own process."""
+    times: dict[str, list[float]] = {name: [] for name in timers}
     for round_number in range(repeats + 1):
-        for name, call in calls.items():
-            seconds = cpu_seconds(call, clock)
+        for name, timer in timers.items():
+            seconds = timer()
             if round_number:
                 times[name].append(seconds)
     return {name: median(values) for name, values in times.items()}

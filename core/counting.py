@@ -160,13 +160,14 @@ class Target:
             len(cells) and not 0 <= cells[0] <= cells[-1] < self.cell_count
         ):
             raise InvalidCounts(f"Cells are numbered from 0 to {self.cell_count - 1:,} in this step.")
-        if np.any(np.diff(cells) <= 0):
+        if np.any(cells[1:] <= cells[:-1]):  # compared as they are, since a difference of 64 bits may overflow
             raise InvalidCounts("Each cell is listed once, in ascending order.")
         if np.any(numbers < 1) or float(numbers.sum(dtype=np.float64)) > MAX_SIZE:
             raise InvalidCounts(f"A listed cell holds at least one record, and all together at most {MAX_SIZE:,}.")
         if (0 if sums is None else sums.shape[1]) != self.offset_axes:
             raise InvalidCounts(f"Each cell has {self.offset_axes} sums of offsets in this step.")
-        if sums is not None and np.any(np.abs(sums) > numbers[:, None] * OFFSET_STEPS):
+        most = numbers[:, None] * OFFSET_STEPS
+        if sums is not None and np.any((sums > most) | (sums < -most)):  # abs() of the least number is negative
             raise InvalidCounts("A sum of offsets is larger than the records of its cell can have.")
 
     def dense(self, tally: Tally) -> Wholes:

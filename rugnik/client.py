@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from typing import Self
 
+from rugnik.arguments import unfit
 from rugnik.asking import Asking
 from rugnik.auditing import Administering, Auditing
 from rugnik.counting import Counting
 from rugnik.deciding import Deciding
+from rugnik.errors import UnfitArgument
 from rugnik.taking import Taking
 from rugnik.transport import Retries, Transport
+
+ADDRESS = "http://127.0.0.1:8000"  # as of `rugnik serve` and of the command line
 
 
 class Client(Counting, Deciding, Asking, Taking, Auditing, Administering):
@@ -22,7 +27,19 @@ class Client(Counting, Deciding, Asking, Taking, Auditing, Administering):
     def __init__(
         self, url: str, key: str | None = None, *, timeout: float = 60.0, retries: Retries | None = None
     ) -> None:
+        if not isinstance(url, str):
+            raise unfit("url", 'the address of a service, such as "http://127.0.0.1:8000"', url)
         super().__init__(Transport(url, key, timeout=timeout, retries=retries or Retries()))
+
+    @classmethod
+    def from_environment(cls, *, timeout: float = 60.0, retries: Retries | None = None) -> Self:
+        """A client with the key in RUGNIK_KEY, of the service at RUGNIK_URL; without that, of one on this machine."""
+        key = os.environ.get("RUGNIK_KEY")
+        if not key:
+            raise UnfitArgument("RUGNIK_KEY is not set: it holds the key that the client asks with.")
+        client = cls(os.environ.get("RUGNIK_URL") or ADDRESS, key, timeout=timeout, retries=retries)
+        client._transport.key_from = "the variable RUGNIK_KEY"
+        return client
 
     @property
     def url(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from rugnik.arguments import text
 from rugnik.errors import NeedsApproval, UnexpectedReply
 from rugnik.transport import Transport, decoded
 from rugnik.wire.base import Body, dumped
@@ -54,4 +55,4 @@ class Connected:
 
 def quoted(part: str) -> str:
     """A name as one segment of a path, whatever characters it has."""
-    return quote(part, safe="")
+    return quote(text("A name", "a text", part), safe="")

@@ -10,9 +10,9 @@ from ipaddress import ip_address
 from itertools import count
 from urllib.parse import urlsplit
 
-from rugnik.connected import quoted
 from rugnik.curating import UPLOAD_TIMEOUT, Curating, ended
 from rugnik.errors import NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply, UnfitSource
+from rugnik.naming import order_id
 from rugnik.transport import decoded, may_pass, never_sent
 from rugnik.wire import Awaited, Release, SizeBody
 
@@ -22,16 +22,16 @@ _COUNTS = "application/vnd.rugnik.counts+arrow"
 class Counting(Curating):
     """Stage 1 for rows that never leave the curator's machines."""
 
-    def awaited(self, release: str) -> Awaited:
+    def awaited(self, release: str | Release) -> Awaited:
         """What to count next for an order; ReleaseEnded where it waits for nothing."""
-        return Awaited.of(self._json("GET", f"/v1/releases/{quoted(release)}/counts"))
+        return Awaited.of(self._json("GET", f"/v1/releases/{order_id(release)}/counts"))
 
-    def buy_size(self, release: str, rows: int) -> Release:
+    def buy_size(self, release: str | Release, rows: int) -> Release:
         """Have the noisy size of an order drawn from its exact number of rows. Repeated safely: it is drawn once."""
         self._require_private_way()
-        return Release.of(self._post(f"/v1/releases/{quoted(release)}/size", SizeBody(rows=rows), repeatable=True))
+        return Release.of(self._post(f"/v1/releases/{order_id(release)}/size", SizeBody(rows=rows), repeatable=True))
 
-    def send_counts(self, release: str, step: str, read: Callable[[], Iterable[bytes]]) -> Release:
+    def send_counts(self, release: str | Release, step: str, read: Callable[[], Iterable[bytes]]) -> Release:
         """Send the exact counts of one step; `read` gives the bytes of the stream, anew for each try.
 
         A try that fails on the way is followed by a look at the release: if the step was drawn, so much is returned;
@@ -39,18 +39,19 @@ class Counting(Curating):
         ReleaseEnded with `state` "burnt" says that the epsilon is spent.
         """
         self._require_private_way()
-        path = f"/v1/releases/{quoted(release)}/counts"
+        release = order_id(release)
+        path = f"/v1/releases/{release}/counts"
         for tried in count(1):
             try:
                 with self._transport.stream(
-                    "PUT", path, content=iter(read()), headers={"Content-Type": _COUNTS}, timeout=UPLOAD_TIMEOUT
+                    "PUT", path, pieces=read(), headers={"Content-Type": _COUNTS}, timeout=UPLOAD_TIMEOUT
                 ) as response:
                     return Release.of(decoded(response.read()))
             except (NotReached, UnexpectedReply, Problem) as error:
                 drawn = self._drawn_after(release, step, error, again=tried > 1)
                 if drawn is not None:
                     return drawn
-                if not may_pass(error) or not self._transport.retries.pause(tried, error):
+                if not may_pass(error) or not self._transport.pause(tried, error):
                     raise
         raise AssertionError
 

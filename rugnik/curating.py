@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,9 +12,11 @@ from uuid import uuid4
 
 import httpx
 
+from rugnik.arguments import names, unfit, whole
 from rugnik.bodies import Body, Progress, body_of, compressed, metered
-from rugnik.connected import Connected, quoted
-from rugnik.errors import PREFIX, NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply
+from rugnik.connected import quoted
+from rugnik.errors import PREFIX, NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply, UnfitArgument
+from rugnik.naming import Naming, order_id
 from rugnik.transport import decoded, may_pass, never_sent
 from rugnik.wire import (
     AttributeBody,
@@ -28,8 +30,6 @@ from rugnik.wire import (
     PlanBody,
     Published,
     Release,
-    ReleaseList,
-    ReleaseSummary,
     TargetBody,
     UnitBody,
 )
@@ -39,7 +39,6 @@ Epsilon = str | int | float | Decimal
 Bound = float | str | date | datetime
 Attributes = Mapping[str, tuple[Bound, Bound] | Mapping[str, Any]] | Iterable[Mapping[str, Any]]
 _SETTLING_SECONDS = 30  # the service stores a drawn synopsis at once, unless its database is away
-_RELEASES_AT_ONCE = 1000  # in one reply
 UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0, read=3600.0)  # the reply comes when every row is counted
 
 
@@ -62,7 +61,7 @@ class Terms(TypedDict, total=False):
     out_of_range: str | None
 
 
-class Curating(Connected):
+class Curating(Naming):
     """Stage 1: from a registered population to a published release."""
 
     def register_dataset(
@@ -99,19 +98,6 @@ class Curating(Connected):
         """Every dataset that this key may see, with its budget and newest releases."""
         return [Dataset.of(dataset) for dataset in self._listed("/v1/datasets", "datasets")]
 
-    def dataset(self, name: str) -> Dataset:
-        """One dataset: schema, budget, and at most 100 releases, the newest; `releases()` gives all of them."""
-        return Dataset.of(self._json("GET", f"/v1/datasets/{quoted(name)}"))
-
-    def releases(self, dataset: str) -> Iterator[ReleaseSummary]:
-        """Every release of a dataset, oldest first, page after page; to an analyst, published ones only."""
-        after: int | None = 0
-        while after is not None:
-            path, params = f"/v1/datasets/{quoted(dataset)}/releases", {"after": after, "limit": _RELEASES_AT_ONCE}
-            page = ReleaseList.of(self._json("GET", path, params=params))
-            yield from page.releases
-            after = page.next
-
     def grant(self, name: str, epsilon: Epsilon, *, reason: str) -> Dataset:
         """Raise a dataset's budget, on the record; takes an admin key. NeedsApproval above its two-person rule."""
         body = GrantBody(epsilon=decimal(epsilon), reason=reason)
@@ -133,9 +119,11 @@ class Curating(Connected):
     ) -> Plan:
         """See what an order would give, for no epsilon; `count_error` in its place asks how much it would take.
 
-        ValueError unless exactly one of the two is given. `purpose` is "clusters" (as if it is not given) or "counts":
-        the plan recommends a rule for it.
+        UnfitArgument unless exactly one of the two is given. `purpose` is "clusters" (as if it is not given) or
+        "counts": the plan recommends a rule for it.
         """
+        if (epsilon is None) == (count_error is None):
+            raise UnfitArgument("Give either epsilon or count_error: the other one follows.")
         body = PlanBody(
             epsilon=None if epsilon is None else decimal(epsilon),
             target=None if count_error is None else TargetBody(count_error=count_error),
@@ -150,33 +138,32 @@ class Curating(Connected):
         *,
         epsilon: Epsilon,
         clusters: int,
+        label: str | None = None,
         idempotency_key: str | None = None,
         **terms: Unpack[Terms],
     ) -> Release:
         """Order a release: its epsilon is charged now. Repeated safely, because it goes with an Idempotency-Key.
 
+        `label` is a public name for it, such as "2026-Q3": at most 80 characters, on record for ever.
+
         NeedsApproval above the dataset's two-person rule: nothing is charged yet. Once another key has approved
         `error.request.id`, the order is `error.request.release`, and rows can be uploaded to it.
         """
-        body = OrderBody(epsilon=decimal(epsilon), **_terms(clusters, terms))
+        body = OrderBody(epsilon=decimal(epsilon), label=label, **_terms(clusters, terms))
         headers = {"Idempotency-Key": idempotency_key or uuid4().hex}
         path = f"/v1/datasets/{quoted(dataset)}/releases"
         return Release.of(self._post(path, body, repeatable=True, headers=headers))
 
-    def release(self, release: str) -> Release:
-        """Look at a release; an analyst sees it once it is published."""
-        return Release.of(self._json("GET", f"/v1/releases/{quoted(release)}"))
-
-    def void(self, release: str) -> Release:
+    def void(self, release: str | Release) -> Release:
         """Void an order for which no noise was drawn: its epsilon comes back.
 
         NeedsApproval above the dataset's two-person rule.
         """
-        return Release.of(self._json("DELETE", f"/v1/releases/{quoted(release)}"))
+        return Release.of(self._json("DELETE", f"/v1/releases/{order_id(release)}"))
 
     def upload(
         self,
-        release: str,
+        release: str | Release,
         source: Any,
         *,
         media_type: str | None = None,
@@ -193,6 +180,7 @@ class Curating(Connected):
         still ordered and the source can be read again, so it is. If noise was drawn and the synopsis is not stored, it
         is waited for; if it does not come, ReleaseEnded with `state` "burnt" says that the epsilon is spent.
         """
+        release = order_id(release)
         standing = self.release(release)
         if standing.state != "ordered":
             raise ended(standing)
@@ -208,14 +196,14 @@ class Curating(Connected):
                 published = self._published_after(release, error, again=tried > 1)
                 if published is not None:
                     return published
-                if not (body.replayable and may_pass(error)) or not self._transport.retries.pause(tried, error):
+                if not (body.replayable and may_pass(error)) or not self._transport.pause(tried, error):
                     raise
         raise AssertionError
 
     def _put(self, release: str, body: Body) -> Published:
         path = f"/v1/releases/{quoted(release)}/records"
         with self._transport.stream(
-            "PUT", path, content=body.read(), headers=body.headers(), timeout=UPLOAD_TIMEOUT
+            "PUT", path, pieces=body.read(), headers=body.headers(), timeout=UPLOAD_TIMEOUT
         ) as response:
             return Published.of(decoded(response.read()))
 
@@ -239,7 +227,7 @@ class Curating(Connected):
         for _ in range(_SETTLING_SECONDS):
             if standing.state != "burnt":
                 break
-            self._transport.retries.sleep(1.0)
+            self._transport.sleep(1.0)
             standing = self.release(release)
         return standing
 
@@ -260,7 +248,11 @@ def ended(standing: Release) -> ReleaseEnded:
 
 def decimal(epsilon: Epsilon) -> str:
     """Epsilon as the decimal string it travels as; never rounded, so the service refuses a tenth place."""
-    return epsilon if isinstance(epsilon, str) else format(Decimal(str(epsilon)), "f")
+    if isinstance(epsilon, str):
+        return epsilon
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | Decimal):
+        raise unfit("An epsilon", 'a decimal number, best as a text such as "0.5"', epsilon)
+    return format(Decimal(str(epsilon)), "f")
 
 
 def _attributes(attributes: Attributes) -> list[AttributeBody]:
@@ -273,8 +265,9 @@ def _fields(declared: tuple[Bound, Bound] | Mapping[str, Any]) -> Mapping[str, A
     """The fields of a declaration; a pair is the bounds of a number."""
     if isinstance(declared, Mapping):
         return declared
-    lower, upper = declared
-    return {"lower": lower, "upper": upper}
+    if isinstance(declared, str) or not isinstance(declared, Iterable) or len(bounds := tuple(declared)) != 2:
+        raise unfit("An attribute", "a pair of bounds such as (0, 100), or the fields of its declaration", declared)
+    return {"lower": bounds[0], "upper": bounds[1]}
 
 
 def _attribute(declared: Mapping[str, Any]) -> AttributeBody:
@@ -282,7 +275,7 @@ def _attribute(declared: Mapping[str, Any]) -> AttributeBody:
     names = [member.name for member in fields(AttributeBody)]
     if "name" not in declared or not set(declared) <= set(names):
         given = ", ".join(declared) or "none"
-        raise ValueError(f"An attribute has a name and some of {', '.join(names[1:])}; this one has {given}.")
+        raise UnfitArgument(f"An attribute has a name and some of {', '.join(names[1:])}; this one has {given}.")
     return AttributeBody(**{name: _written(value) for name, value in declared.items()})
 
 
@@ -297,12 +290,12 @@ def _terms(clusters: int, terms: Terms) -> dict[str, Any]:
     """The fields that an order and a plan have in common, without those that are left to the service."""
     given: dict[str, Any] = {name: value for name, value in terms.items() if value is not None}
     if "attributes" in given:
-        given["attributes"] = list(given["attributes"])
+        given["attributes"] = names("attributes", given["attributes"])
     size = {name: given.pop(name) for name in ("declared", "estimate", "guess") if name in given}
     if "declared" in size and len(size) > 1:
-        raise ValueError("a size is either declared or estimated, not both")
+        raise UnfitArgument("A size is either declared or estimated, not both.")
     if "declared" in size:
         given["size"] = DeclaredBody(**size)
     elif size:
         given["size"] = EstimateBody(**size | ({"estimate": decimal(size["estimate"])} if "estimate" in size else {}))
-    return given | {"clusters": clusters}
+    return given | {"clusters": whole("clusters", clusters)}

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from rugnik.errors import RugnikError
 from rugnik.transport import Transport, may_pass
+from rugnik.waiting import write
 
 Target = str | os.PathLike[str] | BinaryIO
 
@@ -31,7 +32,7 @@ def download(transport: Transport, path: str, to: Target, params: Mapping[str, A
                     written = _once(transport, path, file, params)
                 part.replace(target)
             except RugnikError as error:
-                if not may_pass(error) or not transport.retries.pause(tried, error):
+                if not may_pass(error) or not transport.pause(tried, error):
                     raise
             else:
                 return written
@@ -44,6 +45,6 @@ def _once(transport: Transport, path: str, file: BinaryIO, params: Mapping[str, 
     written = 0
     with transport.stream("GET", path, params=params) as response:
         for piece in response.iter_bytes():
-            file.write(piece)
+            write(file, piece)
             written += len(piece)
     return written

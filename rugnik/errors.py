@@ -3,10 +3,11 @@
 RugnikError
 ├── NotReached              no answer: nothing listens there, the network broke, or it took too long
 ├── UnexpectedReply         an answer that is not rugnik's: another service, or a gateway in between
+├── UnfitArgument           an argument that means nothing to a method: what is expected, and what was given
 ├── UnfitSource             what was given to upload cannot be sent
 ├── NeedsApproval           the request is on record and waits for a second person: request
 ├── UnfitBundle             a file that is no bundle, or a damaged one
-├── MissingLibrary          this needs a library that is not installed: pandas, pyarrow, or those of rugnik[offline]
+├── MissingLibrary          this needs a library that is not installed: pandas, matplotlib, pyarrow, …
 └── Problem                 the service refused, in words: status, title, detail, fields
     ├── BadRequest          400  a header or body that cannot be taken as it is
     ├── NotAuthenticated    401  no key, or none that is known
@@ -48,7 +49,9 @@ RugnikError
     │   ├── Busy                  as much as it takes at once
     │   ├── AnswerLost            the process that computed an answer died, twice
     │   ├── SpoolFailure          the upload could not be held
+    │   ├── OutOfMemory           the service has not enough memory for this now
     │   ├── NotCosigned           the outside witnesses have not signed the charge yet
+    │   ├── NotSealed             they have not signed any checkpoint of the log yet
     │   ├── ReadOnly              the service answers, and changes nothing
     │   ├── PublishDelayed        noise is drawn, and its synopsis is not stored yet
     │   └── DatabaseUnavailable   gone, locked or too busy
@@ -87,6 +90,10 @@ class UnexpectedReply(RugnikError):
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+
+
+class UnfitArgument(RugnikError, ValueError, TypeError):
+    """An argument that means nothing to a method: the text says what is expected, and what was given."""
 
 
 class UnfitSource(RugnikError):
@@ -144,7 +151,17 @@ class BadRequest(Problem):
 
 
 class NotAuthenticated(Problem):
-    """No key, or none that is known."""
+    """No key, or none that is known. The text says where the key came from; `detail` is the service's own."""
+
+    def explain(self, came_from: str | None) -> None:
+        """Put into words where the refused key came from; None where there was no key."""
+        if came_from is None:
+            text = "No key was given, and this takes one: Client(url, key), or Client.from_environment()."
+        else:
+            text = (
+                f"This key was refused: it came from {came_from}, and the service does not know it, or it was revoked."
+            )
+        self.args = (text,)
 
 
 class NotAllowed(Problem):
@@ -338,8 +355,16 @@ class SpoolFailure(Unavailable):
     """The upload could not be held."""
 
 
+class OutOfMemory(Unavailable):
+    """The service has not enough memory for this now."""
+
+
 class NotCosigned(Unavailable):
     """The outside witnesses have not signed a tree with this charge, so no row is read yet."""
+
+
+class NotSealed(Unavailable):
+    """The outside witnesses have not signed any checkpoint of the log yet, so none is shown."""
 
 
 class ReadOnly(Unavailable):

@@ -12,9 +12,10 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from rugnik.asking import Asking
-from rugnik.errors import MissingLibrary
+from rugnik.errors import MissingLibrary, NotFound
+from rugnik.naming import Released, not_found
 from rugnik.transport import Retries, Transport
-from rugnik.wire import Answer, Grouped
+from rugnik.wire import Answer, Grouped, Release, ReleaseSummary
 
 if TYPE_CHECKING:
     from app.bundles.bundle import Bundle
@@ -27,7 +28,7 @@ _NOWHERE = "http://bundle"  # requests name a host; these reach no network
 
 
 def _of_this_release(
-    method: Callable[Concatenate[Asking, str, _Parameters], _Result],
+    method: Callable[Concatenate[Asking, Released, _Parameters], _Result],
 ) -> Callable[Concatenate[OfflineRelease, _Parameters], _Result]:
     """A method of `Asking` as one of a release: without the parameter that names the release."""
 
@@ -39,6 +40,20 @@ def _of_this_release(
     itself, _release, *others = asked.parameters.values()
     ask.__signature__ = asked.replace(parameters=[itself, *others])  # type: ignore[attr-defined] # for help()
     return ask
+
+
+class AskingBundle(Asking):
+    """Questions to the one release of a bundle, named by its id or by its dataset."""
+
+    def __init__(self, transport: Transport, bundle: Bundle) -> None:
+        super().__init__(transport)
+        self._bundle = bundle
+
+    def _released(self, release: Released) -> str:
+        named, content = release.id if isinstance(release, Release | ReleaseSummary) else release, self._bundle.content
+        if named not in (content.release, content.dataset):
+            raise _elsewhere(named, content.release, content.dataset)
+        return content.release
 
 
 class OfflineRelease:
@@ -115,6 +130,11 @@ class OfflineRelease:
     download_rows = _of_this_release(Asking.download_rows)
     synopsis = _of_this_release(Asking.synopsis)
     download_synopsis = _of_this_release(Asking.download_synopsis)
+    components = _of_this_release(Asking.components)
+    conditional = _of_this_release(Asking.conditional)
+    hotspots = _of_this_release(Asking.hotspots)
+    information = _of_this_release(Asking.information)
+    regression = _of_this_release(Asking.regression)
 
     def __repr__(self) -> str:
         return f"OfflineRelease({self.id!r} of {self.dataset!r}, digest {self.digest[:12]}…)"
@@ -135,4 +155,9 @@ def open_bundle(path: str | os.PathLike[str]) -> OfflineRelease:
         raise MissingLibrary(f"Opening a bundle needs {package}: pip install 'rugnik[offline]'.") from None
     bundle = Bundle.open(path)
     over = BundleTransport(bundle.content)
-    return OfflineRelease(bundle, Asking(Transport(_NOWHERE, None, timeout=60.0, retries=Retries(1), over=over)))
+    transport = Transport(_NOWHERE, None, timeout=60.0, retries=Retries(1), over=over)
+    return OfflineRelease(bundle, AskingBundle(transport, bundle))
+
+
+def _elsewhere(named: object, release: str, dataset: str) -> NotFound:
+    return not_found(f"This bundle holds the release {release} of {dataset}, and not {named!r}.", [])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +13,16 @@ from typing import Any
 
 import httpx
 
-from rugnik.errors import NotReached, Problem, RugnikError, UnexpectedReply, problem_of
+from rugnik.errors import (
+    NotAuthenticated,
+    NotReached,
+    Problem,
+    RugnikError,
+    UnexpectedReply,
+    UnfitArgument,
+    problem_of,
+)
+from rugnik.waiting import sent, sleep
 
 _LATER = (408, 429, 502, 503, 504)  # statuses that say "not now" rather than "no"
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -26,28 +34,29 @@ class Retries:
     """How often to try in all, and how long to wait in between: twice as long each time, or as the service asks.
 
     Where the service asks for more than `longest_wait` seconds, its refusal is raised instead: coming back earlier
-    than asked would be rude, and waiting silently for longer would surprise.
+    than asked would be rude, and waiting silently for longer would surprise. `sleep` is what waits: time.sleep, or
+    asyncio.sleep in an AsyncClient, unless something else is given.
     """
 
     attempts: int = 4
     first_wait: float = 0.5
     longest_wait: float = 60.0
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], object] | None = None
 
-    def pause(self, tried: int, error: RugnikError) -> bool:
-        """Wait before another try; False where there is none left, or not soon enough."""
+    def wait(self, tried: int, error: RugnikError) -> float | None:
+        """The seconds to wait before another try; None where there is none left, or not soon enough."""
         asked = error.retry_after if isinstance(error, Problem) else None
         if tried >= self.attempts or (asked is not None and asked > self.longest_wait):
-            return False
+            return None
         wait = min(self.longest_wait, self.first_wait * 2 ** (tried - 1)) * _jitter.uniform(0.75, 1.25)
-        self.sleep(wait if asked is None else asked)
-        return True
+        return wait if asked is None else asked
 
 
 class Transport:
     """httpx with a key, with errors as this client's classes, and with Retries.
 
     `over` is what httpx sends requests with: the network, unless something else is given, such as a bundle.
+    `key_from` says in words where the key came from, for the message where it is refused; None without a key.
     """
 
     def __init__(
@@ -61,7 +70,7 @@ class Transport:
     ) -> None:
         headers = {"User-Agent": f"rugnik-client/{_version()}"}
         if key is not None:
-            headers["Authorization"] = f"Bearer {key}"
+            headers["Authorization"] = f"Bearer {header_text(key)}"
         try:
             self.http = httpx.Client(
                 base_url=url,
@@ -75,6 +84,7 @@ class Transport:
             raise NotReached(f"The address {url!r} is not a URL: {error}") from None
         self.url = url.rstrip("/")
         self.retries = retries
+        self.key_from = None if key is None else "the argument `key`"
 
     def send(self, method: str, path: str, *, repeatable: bool, **options: Any) -> httpx.Response:
         """A reply that succeeded, or the error it stands for. `repeatable`: sending it twice changes nothing."""
@@ -86,32 +96,77 @@ class Transport:
             except RugnikError as error:
                 if not (repeatable and may_pass(error)) and not never_sent(error):
                     raise
-                if not self.retries.pause(tried, error):
+                if not self.pause(tried, error):
                     raise
         raise AssertionError
 
+    def pause(self, tried: int, error: RugnikError) -> bool:
+        """Wait before another try; False where there is none left, or not soon enough."""
+        seconds = self.retries.wait(tried, error)
+        if seconds is None:
+            return False
+        self.sleep(seconds)
+        return True
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        sleep(self.retries.sleep, seconds)
+
     @contextmanager
     def stream(
-        self, method: str, path: str, *, params: Mapping[str, Any] | None = None, **options: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        pieces: Iterable[bytes] | None = None,
+        **options: Any,
     ) -> Iterator[httpx.Response]:
-        """A reply that succeeded, its body not yet read; one try. Parameters that are None are left out."""
+        """A reply that succeeded, its body not yet read; one try. Parameters that are None are left out.
+
+        `pieces` are a body that is sent piece by piece.
+        """
         given = {name: value for name, value in (params or {}).items() if value is not None}
+        if pieces is not None:
+            options["content"] = sent(pieces)
         try:
             with self.http.stream(method, path, params=given, **options) as response:
                 if not response.is_success:
                     response.read()
-                    raise problem_of(response)
+                    raise self._refusal(response)
                 yield response
         except httpx.TimeoutException as error:
             raise NotReached(f"{self.url} did not answer in time.") from error
         except (httpx.TransportError, httpx.UnsupportedProtocol) as error:
-            raise NotReached(f"{self.url} is not reached: {error or type(error).__name__}.") from error
+            raise NotReached(not_reached(self.url, error)) from error
         except httpx.DecodingError as error:
             raise UnexpectedReply(f"{self.url} sent a reply that cannot be decoded.") from error
+
+    def _refusal(self, response: httpx.Response) -> RugnikError:
+        """The error that a reply stands for; of a refused key with where it came from."""
+        error = problem_of(response)
+        if isinstance(error, NotAuthenticated):
+            error.explain(self.key_from)
+        return error
 
     def close(self) -> None:
         """Close every connection."""
         self.http.close()
+
+
+def header_text(key: str) -> str:
+    """A key that a header can hold. Otherwise httpx would fail, with the key in its message."""
+    if not isinstance(key, str) or not key.isascii() or not key.isprintable() or " " in key:
+        raise UnfitArgument("This is no key: it is no text, or holds a blank, a line end or another odd character.")
+    return key
+
+
+def not_reached(url: str, error: Exception) -> str:
+    """What to say where no connection came about, or it broke."""
+    if isinstance(error, httpx.UnsupportedProtocol) or "://" not in url:
+        return f"{url!r} is no address of a service: it begins with http:// or https://."
+    advice = " Is a service running there? `rugnik serve` starts one." if isinstance(error, _NEVER_SENT) else ""
+    return f"{url} is not reached: {str(error).rstrip('.') or type(error).__name__}.{advice}"
 
 
 def decoded(content: bytes) -> Any:

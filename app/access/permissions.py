@@ -128,5 +128,6 @@ def roles_with(permission: Permission) -> tuple[Role, ...]:
 
 
 def names_of_roles_with(permission: Permission) -> str:
-    """The same as words: "curator or auditor"."""
-    return " or ".join(role.value for role in roles_with(permission))
+    """The same as words: "curator, auditor or admin"."""
+    *others, last = [role.value for role in roles_with(permission)]
+    return f"{', '.join(others)} or {last}" if others else last

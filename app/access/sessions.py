@@ -80,7 +80,7 @@ def find(service: Service, tx: Connection, token: str) -> Session | None:
     session that has ended; and a session that would last longer than a new one counts as ended.
     """
     row = tx.execute(select(sessions).where(sessions.c.id_sha256 == _digest(token))).first()
-    if row is None:
+    if row is None or not isinstance(row.expires_at, str):  # SQLite keeps any type in any column
         return None
     now = service.newest_time()
     longest = now + timedelta(minutes=service.settings.session_minutes) + _SKEW

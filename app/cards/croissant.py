@@ -14,17 +14,18 @@ from app.cards.card import Card
 from app.cards.files import File
 
 SPECIFICATION = "http://mlcommons.org/croissant/1.1"
-# The context of the specification's appendix 1: terms of Croissant, and types of values.
+# Terms of Croissant, and types of values. What mlcroissant, which validates such documents, wants goes before the
+# specification's appendix 1: schema.org with https, and terms of version 1.0.
 _TERMS = (
     "annotation", "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "excludes", "extract", "field",
     "fileObject", "fileProperty", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5",
-    "parentField", "readLines", "recordSet", "references", "regex", "sdVersion", "separator", "source", "subField",
-    "transform", "unArchive", "value",
+    "parentField", "path", "readLines", "recordSet", "references", "regex", "repeated", "replace", "samplingRate",
+    "sdVersion", "separator", "source", "subField", "transform", "unArchive", "value",
 )  # fmt: skip
 CONTEXT: dict[str, Any] = {
     "@language": "en",
-    "@vocab": "http://schema.org/",
-    "sc": "http://schema.org/",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
@@ -48,6 +49,7 @@ def croissant(card: Card, files: Sequence[File], *, url: str | None = None) -> b
         "description": card.description,
         "identifier": release["id"],
         "url": url or f"/releases/{release['id']}",
+        "citeAs": f"{card.title}, {release['published']}, SHA-256 {card.synopsis_digest}",
         "license": about["licence"],
         "creator": {"@type": "sc:Organization", "name": about["curators"]},
         "datePublished": release["published"],

@@ -23,11 +23,13 @@ from app.cli import (
     planning,
     releasing,
     serve,
+    statistics,
     taking,
     verifying,
     witness,
 )
 from app.cli.exits import CODES, ExplainingGroup
+from app.cli.output import set_quiet
 
 HELP = """Upload once, ask for ever, audit every billionth of epsilon.
 
@@ -64,7 +66,11 @@ def _options(
     _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-) -> None: ...
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print the result alone, no remarks. May stand anywhere in the line.")
+    ] = False,
+) -> None:
+    set_quiet(quiet)
 
 
 RUNNING, CURATING, DECIDING, ASKING = "Run the service", "Curate", "Decide as a second person", "Ask and audit"
@@ -82,6 +88,14 @@ for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refu
     main.command(rich_help_panel=DECIDING)(decide)
 for take in (cards.card, taking.bundle, taking.receipt):
     main.command(rich_help_panel=ASKING)(take)
+for ask in (
+    statistics.regression,
+    statistics.components,
+    statistics.conditional,
+    statistics.information,
+    statistics.hotspots,
+):
+    analyst.query.command()(ask)
 main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
 main.command(rich_help_panel=ASKING)(verifying.verify)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

@@ -8,7 +8,6 @@ import typer
 
 from app.cli.asking import (
     Asked,
-    GroupBy,
     Level,
     Release,
     Seed,
@@ -16,13 +15,14 @@ from app.cli.asking import (
     Where,
     about_part,
     asked_release,
+    ends,
     form_of,
-    short,
+    question,
     sides,
     span,
 )
 from app.cli.options import URL, AsJson, Key, Output, Url
-from app.cli.output import note, show_json, show_table
+from app.cli.output import figure, note, rounded, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik.wire import Clusters, Count, LayerCells, Marginal, Moments, Quantiles, Scan, Synopsis
@@ -31,18 +31,13 @@ query = typer.Typer(no_args_is_help=True, help="Ask a published release; no ques
 
 
 @query.command()
+@question
 def count(
-    release: Release,
-    where: Where = None,
+    asked: Asked,
     snap: Annotated[
         bool, typer.Option("--snap", help="Move the ends to the nearest cell edges, so that no cell is cut.")
     ] = False,
-    group_by: GroupBy = None,
     level: Level = 0.95,
-    url: Url = URL,
-    key: Key = None,
-    as_json: AsJson = False,
-    output: Output = None,
 ) -> None:
     """Count the rows in a box, with the interval of its whole error: noise and cut cells together.
 
@@ -52,39 +47,35 @@ def count(
     """
     from rugnik.wire import Count
 
-    asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
     for value, answer in asked.show(Count, _count_table, level=level, snap=snap or None):
         if not asked.as_table:
             return
         whole, cells = answer.interval, answer.discretisation
         cut = "noise and cut cells together" if cells.low != cells.high else "the box cuts no cell"
         group = "" if value is None else f"{value}: "
-        ends = f"Between {round(whole.low):,} and {round(whole.high):,} rows"
-        note(f"{group}{ends} with {100 * level:g} % probability: {cut}.")
+        between = f"Between {round(whole.low):,} and {round(whole.high):,} rows"
+        note(f"{group}{between} with {100 * level:g} % probability: {cut}.")
         for name, moved in (answer.snapped or {}).items():
-            note(f"{name} was counted from {short(moved.low, 6)} to {short(moved.high, 6)}, the nearest cell edges.")
+            start, end = rounded((moved.low, moved.high), moved.low, moved.high, digits=3)
+            note(f"{name} was counted from {start} to {end}, the nearest cell edges.")
         if answer.size_weight is not None:
             note(f"{group}The bought number of rows makes it more precise, with weight {answer.size_weight:.2f}.")
 
 
 def _count_table(answer: Count) -> Table:
     whole, noise, cells = answer.interval, answer.noise, answer.discretisation
-    row = (answer.count, whole.low, whole.high, noise.low, noise.high, cells.low, cells.high)
+    values = (answer.count, whole.low, whole.high, noise.low, noise.high, cells.low, cells.high)
+    row = rounded(values, whole.low, whole.high)
     return ("count", "low", "high", "noise low", "noise high", "without cut cells", "with cut cells"), [row]
 
 
 @query.command()
+@question
 def marginal(
-    release: Release,
+    asked: Asked,
     attributes: Annotated[list[str], typer.Argument(help="One attribute or more.", show_default=False)],
     counts: Annotated[str, typer.Option(help="raw, or nonnegative with the same sum.")] = "raw",
-    where: Where = None,
-    group_by: GroupBy = None,
     level: Level = 0.95,
-    url: Url = URL,
-    key: Key = None,
-    as_json: AsJson = False,
-    output: Output = None,
 ) -> None:
     """The histogram of some attributes, cell by cell.
 
@@ -94,26 +85,22 @@ def marginal(
     """
     from rugnik.wire import Marginal
 
-    asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
     asked.show(Marginal, _marginal_table, attributes=",".join(attributes), level=level, counts=counts)
 
 
 def _marginal_table(answer: Marginal) -> Table:
-    return (*sides(answer.attributes), "count", "low", "high"), [(*box, *values) for box, *values in answer.cells()]
+    return (*sides(answer.attributes), "count", "low", "high"), [
+        (*ends(answer.attributes, box), *rounded(values, *values[1:])) for box, *values in answer.cells()
+    ]
 
 
 @query.command()
+@question
 def quantiles(
-    release: Release,
+    asked: Asked,
     attribute: Annotated[str, typer.Argument(help="One attribute.", show_default=False)],
     q: Annotated[list[float] | None, typer.Option("--q", help="A share between 0 and 1; repeat for more.")] = None,
-    where: Where = None,
-    group_by: GroupBy = None,
     level: Level = 0.95,
-    url: Url = URL,
-    key: Key = None,
-    as_json: AsJson = False,
-    output: Output = None,
 ) -> None:
     """Quantiles of one attribute, with intervals.
 
@@ -127,29 +114,29 @@ def quantiles(
         rows = [
             (
                 each.q,
-                each.value,
-                *(end for ends in (each.interval, each.discretisation) for end in (ends.low, ends.high)),
+                *rounded(
+                    (
+                        each.value,
+                        *(end for ends in (each.interval, each.discretisation) for end in (ends.low, ends.high)),
+                    ),
+                    each.interval.low,
+                    each.interval.high,
+                ),
             )
             for each in answer.quantiles
         ]
         return ("q", attribute, "low", "high", "cell from", "cell to"), rows
 
-    asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
     asked.show(Quantiles, table, attribute=attribute, q=q or [0.25, 0.5, 0.75], level=level)
     if asked.as_table:
         note("low to high covers noise and grid; the cell is what the grid alone leaves open.")
 
 
 @query.command()
+@question
 def moments(
-    release: Release,
-    where: Where = None,
-    group_by: GroupBy = None,
+    asked: Asked,
     level: Level = 0.95,
-    url: Url = URL,
-    key: Key = None,
-    as_json: AsJson = False,
-    output: Output = None,
 ) -> None:
     """Size, means, variances, covariances and correlations, with intervals.
 
@@ -159,7 +146,6 @@ def moments(
     """
     from rugnik.wire import Moments
 
-    asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
     asked.show(Moments, _moments_table, level=level)
     if asked.as_table:
         note(
@@ -169,28 +155,33 @@ def moments(
 
 def _moments_table(answer: Moments) -> Table:
     rows = [
-        (name, of, each.value, each.interval.low, each.interval.high, shift)
+        (
+            name,
+            of,
+            *rounded((each.value, each.interval.low, each.interval.high), each.interval.low, each.interval.high),
+            figure(shift),
+        )
         for (name, of, each), shift in zip(answer.estimates(), answer.shifts(), strict=True)
     ]
     return ("moment", "of", "value", "low", "high", "grid adds up to"), rows
 
 
 @query.command()
+@question
 def clusters(
-    release: Release,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many clusters.", show_default=False)],
+    asked: Asked,
+    k: Annotated[
+        int,
+        typer.Option(
+            "--k", "-k", min=1, help="How many clusters; `query scan` recommends a number.", show_default=False
+        ),
+    ],
     method: Annotated[
         str | None,
         typer.Option(help="posterior, projected, thresholded or lloyd.", show_default="the service's choice"),
     ] = None,
-    where: Where = None,
-    group_by: GroupBy = None,
     level: Level = 0.95,
     seed: Seed = 0,
-    url: Url = URL,
-    key: Key = None,
-    as_json: AsJson = False,
-    output: Output = None,
 ) -> None:
     """Cluster centres in the attributes' own units, the largest cluster first, each number with its reach.
 
@@ -200,7 +191,6 @@ def clusters(
     """
     from rugnik.wire import Clusters
 
-    asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
     for value, answer in asked.show(Clusters, _clusters_table, k=k, level=level, seed=seed, method=method):
         if not asked.as_table:
             return
@@ -222,23 +212,18 @@ def _clusters_table(answer: Clusters) -> Table:
         parts = zip(center, certain.center, answer.shift(i), strict=True)
         spans = [span(value, each.low, each.high, shift) for value, each, shift in parts]
         chance = None if certain.noise_probability is None else f"{certain.noise_probability:.2g}"
-        between = f"{certain.size.low:,.0f} … {certain.size.high:,.0f}"
+        between = f"{certain.size.low:,.0f} to {certain.size.high:,.0f}"
         rows.append((round(size), between, *spans, *[chance] * judged))
     return ("size", "size between", *answer.attributes, *["noise alone"] * judged), rows
 
 
 @query.command()
+@question
 def scan(
-    release: Release,
+    asked: Asked,
     low: Annotated[int, typer.Option("--from", min=1, help="The smallest k.")] = 2,
     high: Annotated[int, typer.Option("--to", min=1, help="The largest k.")] = 10,
-    where: Where = None,
-    group_by: GroupBy = None,
     seed: Seed = 0,
-    url: Url = URL,
-    key: Key = None,
-    as_json: AsJson = False,
-    output: Output = None,
 ) -> None:
     """Inertia and stability for several k: which number of clusters the synopsis supports.
 
@@ -248,12 +233,19 @@ def scan(
     """
     from rugnik.wire import Scan
 
-    asked = Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
-    asked.show(Scan, _scan_table, k=f"{low}..{high}", seed=seed)
+    for value, answer in asked.show(Scan, _scan_table, k=f"{low}..{high}", seed=seed):
+        if not asked.as_table:
+            return
+        group = "" if value is None else f"{value}: "
+        if answer.recommended is not None:
+            note(f"{group}Recommended: k = {answer.recommended.k}. {answer.recommended.reason}")
+        note(f"{group}Every k by the method {answer.method}, to compare them; `query clusters` may take another.")
 
 
 def _scan_table(answer: Scan) -> Table:
-    return ("k", "inertia", "stability"), [(line.k, line.inertia, line.stability) for line in answer.scan]
+    return ("k", "inertia", "stability"), [
+        (line.k, figure(line.inertia), figure(line.stability)) for line in answer.scan
+    ]
 
 
 @query.command()
@@ -315,7 +307,7 @@ def synopsis(
     if answer.layers is not None:
         _show_leaves(answer, answer.layers.leaf)
         return
-    cells = [(*box, counted) for box, counted in zip(answer.boxes(), answer.counts, strict=True)]
+    cells = [(*ends(answer.attributes, box), count) for box, count in zip(answer.boxes(), answer.counts, strict=True)]
     show_table((*sides(answer.attributes), "count"), cells)
     about_part(answer)
     if answer.threshold is not None:
@@ -325,5 +317,9 @@ def synopsis(
 def _show_leaves(answer: Synopsis, leaf: LayerCells) -> None:
     """The leaves of an adaptive release with their estimates."""
     columns = zip(answer.boxes(), leaf.counts, leaf.estimates or (), leaf.sd or (), strict=True)
-    show_table((*sides(answer.attributes), "count", "estimate", "sd"), [(*box, *rest) for box, *rest in columns])
+    rows = [
+        (*ends(answer.attributes, box), count, *rounded((estimate, sd), estimate - sd, estimate + sd))
+        for box, count, estimate, sd in columns
+    ]
+    show_table((*sides(answer.attributes), "count", "estimate", "sd"), rows)
     note("These are the leaves. A file (-o) and --json also have the layers that decided their cuts.")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import re
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from app.cli.exits import Code, fail
-from app.cli.options import connect
-from app.cli.output import note, show_json, show_table
+from app.cli.options import URL, AsJson, Key, Output, Url, connect
+from app.cli.output import named, note, rounded, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik import Client
     from rugnik.asking import Asking
     from rugnik.wire import Answer, Axis
-    from rugnik.wire.common import Value
+    from rugnik.wire.cells import Box
+    from rugnik.wire.common import Estimate, Value
 
     _Answer = TypeVar("_Answer", bound=Answer)
 
@@ -51,14 +53,14 @@ GroupBy = Annotated[
 ]
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]  # column names, and rows
 
-_ID = re.compile(r"r[0-9a-f]{16}")
 _BUNDLE = ".rugnik"
+_NO_QUESTION = {"release", "url", "key", "as_json", "output"}  # parameters that the service does not judge
 _FORMS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".json": "json"}
 
 
 @contextmanager
 def asked_release(release: str, url: str, key: str | None) -> Iterator[tuple[Asking, str]]:
-    """Whom to ask, and the id of the release: a bundle by its file, or a service."""
+    """Whom to ask, and about which release: a bundle by its file, or a service, whose client finds names."""
     if release.endswith(_BUNDLE) and Path(release).is_file():
         import rugnik
 
@@ -72,12 +74,14 @@ def asked_release(release: str, url: str, key: str | None) -> Iterator[tuple[Ask
 
 
 def release_id(client: Client, release: str) -> str:
-    """The id itself, or that of a dataset's newest published release."""
-    if _ID.fullmatch(release):
+    """The id itself, or that of a dataset's newest published release, which is then named on standard error."""
+    from rugnik.naming import is_id
+
+    if is_id(release):
         return release
-    newest = client.dataset(release).newest
-    if newest is None:
-        fail(f"{release} has no published release yet.", Code.REFUSED)
+    newest = client.newest(release)
+    day = f", published on {newest.published}" if newest.published else ""
+    note(f"The newest release of {release}: {named(newest.id, newest.label)}{day}.")
     return newest.id
 
 
@@ -131,6 +135,60 @@ class Asked:
             note(f"{group}Note: {text}")
 
 
+def _asked(
+    release: Release,
+    *,
+    where: Where = None,
+    group_by: GroupBy = None,
+    url: Url = URL,
+    key: Key = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> Asked:
+    """What every question takes, as options of a command."""
+    return Asked(release, where, group_by, url=url, key=key, as_json=as_json, output=output)
+
+
+def question(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes what every question takes, hands it on as `asked`, and has arguments and options of its own.
+
+    Typer reads the signature: the release comes first, then what is the command's own, then the shared options.
+    """
+    release, *options = inspect.signature(_asked, eval_str=True).parameters.values()
+    _first, *own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (release, *own, *options)]
+    names = {release.name, *(each.name for each in options)}
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+    @wraps(command)
+    def asking(context: typer.Context, **given: Any) -> None:
+        from rugnik.errors import Invalid
+
+        common = {name: given.pop(name) for name in names}
+        try:
+            command(_asked(**common), **given)
+        except Invalid as error:
+            fail(f"{error}{_typed(context)}", Code.REFUSED)
+
+    parameters.append(context)
+    asking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    asking.__annotations__ = {each.name: each.annotation for each in parameters}
+    return asking
+
+
+def _typed(context: typer.Context) -> str:
+    """What was asked on the command line, for a person who looks for a slip: the service does not repeat it."""
+    said: list[str] = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE" or parameter.name in _NO_QUESTION:
+            continue
+        option = f"{parameter.opts[0]} " if parameter.param_type_name == "option" else ""
+        value = context.params[parameter.name or ""]
+        said += [f"{option}{each}" for each in (value if isinstance(value, list | tuple) else [value])]
+    return f" You typed: {' '.join(said)}." if said else ""
+
+
 def about_part(answer: Answer) -> None:
     """Say which part of the rows was answered: whole cells."""
     if answer.slice:
@@ -143,15 +201,28 @@ def sides(axes: Sequence[Axis]) -> list[str]:
     return [name for pair in names for name in pair]
 
 
+def estimated(estimate: Estimate) -> list[Any]:
+    """A value and both ends of its interval."""
+    low, high = estimate.interval.low, estimate.interval.high
+    return rounded((estimate.value, low, high), low, high)
+
+
+def ends(axes: Sequence[Axis], box: Box) -> list[Any]:
+    """The values below `sides`: edges of numbers with three digits of the cell's width."""
+    shown: list[Any] = []
+    for axis in axes:
+        side = axis.shown(box[len(shown) : len(shown) + len(axis.columns)])
+        shown += rounded(side, *side, digits=3) if axis.kind == "number" and side[0] is not None else side
+    return shown
+
+
 def span(value: Value, low: Value, high: Value, shift: float) -> str:
     """A value with its interval, and how far the grid can move it: of a date in days, of a datetime in seconds."""
     unit = "" if not isinstance(value, str) else " s" if "T" in value else " days"
-    return f"{short(value, 4)} ({short(low, 4)} … {short(high, 4)}) ± {shift:.2g}{unit}"
-
-
-def short(value: Value, digits: int) -> str:
-    """A number with so many digits; a date as it is."""
-    return value if isinstance(value, str) else f"{value:.{digits}g}"
+    shown, least, most = (
+        each if isinstance(each, str) else f"{each:.10g}" for each in rounded((value, low, high), low, high)
+    )
+    return f"{shown} ({least} to {most}) ± {shift:.2g}{unit}"
 
 
 def form_of(output: Path) -> str:

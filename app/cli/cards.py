@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.asking import Release, release_id
+from app.cli.asking import Release
 from app.cli.options import URL, Key, Output, Url, connect
 from app.cli.output import note
 
@@ -50,7 +50,6 @@ def card(
       rugnik card bike-trips --format nist -o bike-trips.md
     """
     with connect(url, key) as client:
-        asked = release_id(client, release)
-        client.download_card(asked, sys.stdout.buffer if output is None else output, format=form.value)
+        client.download_card(release, sys.stdout.buffer if output is None else output, format=form.value)
     if output is not None:
         note(f"Written to {output}.")

@@ -8,22 +8,28 @@ sent.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from app.cli.curator import FileArgument, OutOfRange
+from app.cli.drafting import typed_columns
 from app.cli.exits import Code, fail
+from app.cli.header import advice, header_names
+from app.cli.losses import hints, show_losses, worst_words
+from app.cli.naming import naming, near_name
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import note, show_fields, show_json, show_table
+from app.cli.output import note, show_json, show_table
 from app.cli.schema import AttributeOption, PersonOption, Schema, SchemaOption, declared, find_schema, stem
 
 if TYPE_CHECKING:
     from app.ingest.limits import Limits
+    from app.ingest.losses import Losses
     from app.ingest.upload import Ingest
+    from core.domain.domain import Domain
     from rugnik import Client
     from rugnik.wire import Dataset
 
@@ -50,10 +56,10 @@ def check(
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a file as the service would, on this machine: rows read, dropped, clipped. Nothing is sent or spent.
+    """Read a file as the service would, on this machine, and say which rows would be lost and why. Nothing is spent.
 
-    The numbers are exact, so they are for you alone. Bounds come from -a,
-    from a schema file, or from the dataset. Where persons are protected, it
+    The numbers are exact, so they are for you alone: nothing is sent or
+    stored. Bounds come from -a, from a schema file, or from the dataset. Where persons are protected, it
     also tells how many rows other limits on rows per person would keep. The
     exit code is 7 for a file of which no row would be kept.
 
@@ -64,19 +70,19 @@ def check(
     """
     bounds = find_schema(file, attribute, schema, person=person)
     if bounds is None:
-        with connect(url, key) as client:
+        with connect(url, key) as client, naming(client, dataset or stem(file)):
             bounds = bounds_of(client.dataset(dataset) if dataset else _dataset_of(client, file))
-    ingest = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
-    names = ["rows_read", "rows_dropped", "rows_clipped", *(["rows_over_limit"] if bounds.unit else [])]
-    fields = [(name, getattr(ingest, name)) for name in names]
+    losses = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
+    ingest = losses.ingest
     kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in _by_limit(ingest, bounds)]
     if as_json:
-        show_json(dict(fields) | ({"limits": kept} if kept else {}))
+        names = ["rows_read", "rows_dropped", "rows_clipped", *(["rows_over_limit"] if bounds.unit else [])]
+        show_json({name: getattr(ingest, name) for name in names} | ({"limits": kept} if kept else {}))
     else:
-        show_fields([(name.replace("_", " "), value) for name, value in fields])
+        show_losses(losses, file, names_of(file, media_type))
         if kept:
             show_table(("rows per person", "rows kept"), [(each["max_rows"], each["rows_kept"]) for each in kept])
-    _require_rows(str(file), ingest)
+    _require_rows(str(file), ingest, losses)
 
 
 def _by_limit(ingest: Ingest, schema: Schema) -> list[tuple[int, int]]:
@@ -86,64 +92,127 @@ def _by_limit(ingest: Ingest, schema: Schema) -> list[tuple[int, int]]:
     return sorted({*ingest.rows_kept_by, (int(schema.unit["max_rows"]), ingest.rows_kept)})
 
 
-def confirm(file: str, ingest: Ingest, *, yes: bool) -> None:
+def confirm(file: str, ingest: Ingest, losses: Losses | None, *, yes: bool) -> None:
     """Print the numbers of rows; return if the file shall be published, else end the command.
 
     Asks on a terminal if more than _ASKED_PERCENT of the rows would be lost, unless `yes`. Ends with UNFIT_FILE if no
-    row would be kept, or if there is no terminal to ask on.
+    row would be kept, or if there is no terminal to ask on. `losses` are None where files are counted where they lie.
     """
     read, dropped, clipped = ingest.rows_read, ingest.rows_dropped, ingest.rows_clipped
     beyond = f", {ingest.rows_over_limit:,} beyond a person's limit" if ingest.rows_over_limit else ""
     numbers = f"{read:,} rows read, {dropped:,} dropped, {clipped:,} clipped{beyond}"
     note(f"{Path(file).name}: {numbers}. The numbers are for you alone.")
-    _require_rows(file, ingest, "; or publish noise with --no-check")
+    _require_rows(file, ingest, losses, "; or publish noise with --no-check")
     if yes or 100 * (dropped + clipped) <= _ASKED_PERCENT * read:
         return
-    lost = f"More than {_ASKED_PERCENT} % of the rows would be dropped or clipped"
+    if losses is not None:
+        for hint in hints(losses, Path(file)):
+            note(hint)
+    columns = "" if losses is None else worst_words(losses)
+    lost = f"More than {_ASKED_PERCENT} % of the rows would be dropped or clipped{columns and f', by {columns}'}"
     if not sys.stdin.isatty():
-        fail(f"{lost}: mend the file or the bounds, or give --yes to publish it all the same.", Code.UNFIT_FILE)
+        fail(
+            f"{lost}. Nothing was spent. Mend the file or the bounds ('rugnik check' tells more), or give --yes to "
+            "publish it all the same.",
+            Code.UNFIT_FILE,
+        )
     typer.confirm(f"{lost}. Publish it all the same?", abort=True, err=True)
 
 
-def _require_rows(file: str, ingest: Ingest, otherwise: str = "") -> None:
+def _require_rows(file: str, ingest: Ingest, losses: Losses | None, otherwise: str = "") -> None:
     if ingest.rows_dropped == ingest.rows_read:
+        columns = "" if losses is None or not ingest.rows_read else worst_words(losses)
+        because = f" Rows are dropped by {columns}." if columns else ""
         fail(
-            f"No row of {Path(file).name} would be kept. Look at its columns and at the bounds{otherwise}.",
+            f"No row of {Path(file).name} would be kept.{because} Look at its columns and at the bounds{otherwise}.",
+            Code.UNFIT_FILE,
+        )
+    if losses is not None and losses.has_no_value:
+        fail(
+            f"{Path(file).name} has no value for any column: every one is missing or unreadable. No row of it would "
+            f"tell anything. Look at the names of its columns{otherwise}.",
             Code.UNFIT_FILE,
         )
 
 
-def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None, media_type: str | None) -> Ingest:
-    """The numbers of rows of a local file, by the service's own readers; ends the command if the file is unfit."""
-    from app.ingest.errors import IngestError
+def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None, media_type: str | None) -> Losses:
+    """What an upload of a local file would lose, by the service's own readers; ends the command if it is unfit."""
+    from app.ingest.errors import IngestError, MissingColumns
     from app.ingest.formats import MediaType
+    from app.ingest.losses import LossCounter
     from app.ingest.upload import check_upload
-    from core.domain.domain import Domain
-    from core.domain.kinds import attribute_of
     from core.errors import InvalidDomain
     from core.records import OutOfRange as Choice
     from core.unit import Unit
     from rugnik.bodies import body_of, metered
+    from rugnik.errors import UnfitSource
 
-    body = body_of(file, media_type=media_type)
+    wanted = [*schema.attributes, *([schema.unit["column"]] if schema.unit else [])]
     try:
+        body = body_of(file, media_type=media_type)
+        domain = _domain_of(schema)
+        choice, unit = Choice(out_of_range or "clip"), Unit.from_json(schema.unit)
+        counter = LossCounter(domain, choice, unit)
         with progress_bar("Reading") as progress:
-            return check_upload(
+            ingest = check_upload(
                 (metered(body, progress) if progress else body).read(),
                 media_type=MediaType(body.media_type),
                 gzip=body.gzip,
-                domain=Domain(tuple(attribute_of(each) for each in schema.attributes.values())),
-                unit=Unit.from_json(schema.unit),
-                out_of_range=Choice(out_of_range or "clip"),
+                domain=domain,
+                unit=unit,
+                out_of_range=choice,
                 limits=limits_here(),
+                explainer=counter,
             )
+        return counter.losses(ingest)
     except InvalidDomain as error:
-        fail(str(error), Code.USAGE)
+        fail(f"{schema.source}: {error}", Code.USAGE)
+    except UnfitSource as error:
+        _fail_with_advice(Path(file), str(error).replace("give media_type", "give --media-type"), wanted, ())
     except IngestError as error:
-        fail(f"{file}: {error}", Code.UNFIT_FILE)
+        lacking = error.names if isinstance(error, MissingColumns) else ()
+        _fail_with_advice(Path(file), f"{file}: {error}", wanted, lacking)
     except ValueError:
         media_types = ", ".join(MediaType)
-        fail(f"Give clip or drop to --out-of-range, and one of these to --media-type: {media_types}.", Code.USAGE)
+        typed = ", ".join(f"'{each}'" for each in (out_of_range, media_type) if each is not None)
+        fail(
+            f"{typed}: give clip or drop to --out-of-range, and one of these to --media-type: {media_types}.",
+            Code.USAGE,
+        )
+
+
+def _domain_of(schema: Schema) -> Domain:
+    """The attributes of a schema; ends the command with the name of the one that is none."""
+    from core.domain.domain import Domain
+    from core.domain.kinds import attribute_of
+    from core.errors import InvalidDomain
+
+    attributes = []
+    for name, declaration in schema.attributes.items():
+        try:
+            attributes.append(attribute_of(declaration))
+        except InvalidDomain as error:
+            fail(f"{schema.source}: the attribute '{name}': {error}", Code.USAGE)
+    return Domain(tuple(attributes))
+
+
+def _fail_with_advice(file: Path, message: str, wanted: Sequence[str], lacking: Sequence[str]) -> NoReturn:
+    """End the command with a message about a file, and with what its first bytes say about the cause."""
+    advised = advice(file, wanted, lacking=lacking) if file.is_file() else []
+    fail("\n".join([message, *advised]), Code.UNFIT_FILE)
+
+
+def names_of(file: Path, media_type: str | None) -> list[str] | None:
+    """The columns of a file that was read; None for a format without a header."""
+    from rugnik.bodies import ARROW, CSV, PARQUET, kind_of
+
+    kind, gzip = kind_of(file.name)
+    kind = media_type or kind
+    if kind == CSV:
+        return header_names(file, gzip=gzip, errors="replace")
+    if gzip or kind not in (PARQUET, ARROW):
+        return None
+    return [each.name for each in typed_columns(file, is_parquet=kind == PARQUET)]
 
 
 def limits_here() -> Limits:
@@ -161,12 +230,14 @@ def limits_here() -> Limits:
 def _dataset_of(client: Client, file: Path) -> Dataset:
     """The dataset that has the file's name; ends the command if there is none."""
     from rugnik import errors
+    from rugnik.near import did_you_mean
 
     try:
         return client.dataset(stem(file))
     except errors.NotFound:
         fail(
-            f"There is no dataset '{stem(file)}' (from the file's name): give --dataset, or bounds with -a.",
+            f"There is no dataset '{stem(file)}' (from the file's name): give --dataset, or bounds with -a."
+            f"{did_you_mean(near_name(client, stem(file)))}",
             Code.REFUSED,
         )
 

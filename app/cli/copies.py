@@ -29,10 +29,10 @@ def backup(
     """
     from app.main import make_service
     from app.operations.copies import back_up
-    from app.operations.server import read_settings
+    from app.operations.server import settings_in_use
     from app.storage.database import closing_all
 
-    service = make_service(read_settings())
+    service = make_service(settings_in_use())
     with closing_all(service.database), _progress("Copying") as progress:
         checkpoint = back_up(service, file, progress)
     size = str(checkpoint).split("\n")[1]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.exits import Code, fail
+from app.cli.naming import naming
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import note, show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
@@ -65,7 +66,7 @@ def show(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson = F
     Example:
       rugnik datasets show bike-trips
     """
-    with connect(url, key) as client:
+    with connect(url, key) as client, naming(client, dataset):
         described = client.dataset(dataset)
     if as_json:
         show_json(described.raw)
@@ -105,16 +106,17 @@ def releases(dataset: Dataset_, url: Url = URL, key: Key = None, as_json: AsJson
     Example:
       rugnik datasets releases bike-trips
     """
-    with connect(url, key) as client:
+    with connect(url, key) as client, naming(client, dataset):
         listed = list(client.releases(dataset))
     show_list(listed, _RELEASE_COLUMNS, _release_row, as_json=as_json)
 
 
-_RELEASE_COLUMNS = ("release", "state", "epsilon", "synopsis")
+_RELEASE_COLUMNS = ("release", "label", "state", "day", "epsilon", "synopsis")
 
 
 def _release_row(release: ReleaseSummary) -> tuple[Any, ...]:
-    return release.id, release.state, release.epsilon, release.synopsis.digest if release.synopsis else None
+    digest = release.synopsis.digest if release.synopsis else None
+    return release.id, release.label, release.state, release.day, release.epsilon, digest
 
 
 @datasets.command()
@@ -181,7 +183,7 @@ def close(
     """
     if not yes:
         typer.confirm(f"Close {dataset} for good? This cannot be undone.", abort=True)
-    with connect(url, key) as client:
+    with connect(url, key) as client, naming(client, dataset):
         client.close_dataset(dataset)
     typer.echo(f"{dataset} is closed.")
 
@@ -200,7 +202,7 @@ def grant(
     Example:
       rugnik datasets grant survey 0.5 --reason "board decision 12"
     """
-    with connect(url, key) as client:
+    with connect(url, key) as client, naming(client, dataset):
         budget = client.grant(dataset, epsilon, reason=reason).budget
     typer.echo(f"{dataset} has {budget.granted} in all, {budget.remaining} of it left.")
 

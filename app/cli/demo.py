@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from app.settings.settings import Settings
 
 ROLES = ("admin", "curator", "analyst", "auditor")
+_SHOWN = ("analyst", "curator", "auditor", "admin")  # the one with most to see in the demo first
 ROWS = 20_000
 EPSILON, CLUSTERS = "1", 5
 SECOND = "rugnik-data-demo-2"  # folder for a second demo; git ignores it, because it contains keys
@@ -38,7 +39,8 @@ def demo(
     """Run a service with synthetic bike trips published in it, and print how to use it. Ctrl-C stops it.
 
     All data is in one folder: delete it, and the demo starts from the beginning.
-    Not for real data: its keys are on your screen.
+    Not for real data: its keys are on your screen. Other commands find its
+    database with RUGNIK_DATA_DIR=rugnik-data-demo/data.
 
     \b
     Example:
@@ -90,7 +92,7 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-def _settings(data_dir: Path) -> Settings:
+def _settings(folder: Path) -> Settings:
     """Settings of the demo, independent of the environment."""
     from app.settings.settings import Settings
 
@@ -102,9 +104,9 @@ def _settings(data_dir: Path) -> Settings:
             """The arguments of the constructor are the only source."""
             return (sources["init_settings"],)
 
-    witness = data_dir.resolve() / "witness" / "head"  # inside, so that deleting the folder deletes everything
-    # The rows are made up, so that nobody need hide when they were published: receipts are there at once.
-    return Alone(data_dir=data_dir, witness=witness, log_level="warning", checkpoint_seconds=0)
+    # One folder further in, so that the witness beside it goes with the demo's folder. The rows are made up, so that
+    # nobody need hide when they were published: receipts are there at once.
+    return Alone(data_dir=folder / "data", log_level="warning", checkpoint_seconds=0, public_docs=True)
 
 
 def _prepare(settings: Settings, url: str) -> Prepared:
@@ -117,9 +119,9 @@ def _prepare(settings: Settings, url: str) -> Prepared:
     try:
         service = make_service(settings)
     except CannotStart as error:
-        fail(f"{error} For the demo, deleting {settings.data_dir} will do.", Code.USAGE)
+        fail(f"{error} For the demo, deleting {settings.data_dir.parent} will do.", Code.USAGE)
     try:
-        env = settings.data_dir / "keys.env"
+        env = settings.data_dir.parent / "keys.env"
         keys = _keys(service, env)
         release = _release(service, keys["curator"])
         prepared = Prepared(url=url, env=env, keys=keys, release=release)
@@ -224,15 +226,15 @@ def _banner(demo: Prepared) -> str:
     python = Path(sys.executable)
     rugnik = "rugnik" if shutil.which("rugnik") else shlex.quote(str(python.with_name("rugnik")))
     width = max(map(len, ROLES))
-    keys = "\n".join(f"  {role:<{width}}  {demo.keys[role]}" for role in ROLES)
+    keys = "\n".join(f"  {role:<{width}}  {demo.keys[role]}" for role in _SHOWN)
     return f"""
 rugnik is ready, with {demo_data.DATASET} published in it.
 
-  Dashboard  {demo.url}/
-  API        {demo.url}/openapi.json
-  Release    {demo.url}/releases/{demo.release}
+  Explore it  {demo.url}/releases/{demo.release}
+  Dashboard   {demo.url}/
+  HTTP API    {demo.url}/docs
 
-Keys, to sign in with or to send; also in {demo.env}:
+Sign in as the analyst to explore. The keys, also in {demo.env}:
 
 {keys}
 

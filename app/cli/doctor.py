@@ -61,7 +61,7 @@ def doctor(
     \b
     Example:
       RUGNIK_DATA_DIR=/var/lib/rugnik/data rugnik doctor
-      rugnik doctor --data-dir rugnik-data-demo
+      rugnik doctor --data-dir rugnik-data-demo/data
     """
     from app.operations.observability import configure_logging
     from app.operations.server import read_settings
@@ -81,19 +81,27 @@ def doctor(
 
 
 def _of_folder(settings: Settings, folder: Path) -> Settings:
-    """Settings for the SQLite database in `folder`. A demo has its witness inside the folder, others beside it."""
-    inside = folder.resolve() / "witness" / "head"
-    own = {"data_dir": folder, "database_url": None, "witness": inside if inside.exists() else None}
-    return settings.model_copy(update=own)
+    """Settings for the SQLite database in `folder`, and the witness beside it."""
+    return settings.model_copy(update={"data_dir": folder, "database_url": None, "witness": None})
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
     """Yield the result of every check. Checks that depend on something broken are left out."""
+    yield from _variables()
     yield _folder(settings)
     yield from _secrets(settings)
     yield from _database(settings)
     yield _entropy()
     yield _disk(settings)
+
+
+def _variables() -> Iterator[Finding]:
+    """Variables RUGNIK_… that name no setting, so that the setting that is meant has its default."""
+    from app.settings.unknown import unknown_variables
+
+    for name, nearest in unknown_variables(os.environ).items():
+        mend = "unset it: nothing reads it" if nearest is None else f"rename it, if {nearest} is meant"
+        yield Finding("variable", DOUBTFUL, f"{name} is no setting", mend)
 
 
 def _folder(settings: Settings) -> Finding:

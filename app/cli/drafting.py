@@ -11,7 +11,6 @@ import csv
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from gzip import open as gzip_open
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +18,10 @@ import typer
 
 from app.cli.curator import FileArgument
 from app.cli.exits import Code, fail
+from app.cli.header import advice, header_names, separated
 from app.cli.output import note
 from app.cli.schema import fields_of, stem
 
-_LONGEST_LINE = 2**16
 _HEAD = """\
 # What to register before {file} is released. Everything here becomes public.
 # State what is known without looking at the rows: a minimum or a maximum of the data is a value of somebody's row.
@@ -97,20 +96,26 @@ def columns_of(file: Path) -> list[Column]:
         return [stated.get(name, Column(name)) for name in _header(file, gzip=gzip)]
     if gzip or media_type not in (PARQUET, ARROW):
         fail(f"{file}: init reads the columns of .csv, .csv.gz, .parquet and .arrow files.", Code.USAGE)
-    return _typed(file, is_parquet=media_type == PARQUET)
+    return typed_columns(file, is_parquet=media_type == PARQUET)
 
 
 def _header(file: Path, *, gzip: bool) -> list[str]:
     """The names in the first line."""
     try:
-        with gzip_open(file, "rb") if gzip else file.open("rb") as rows:
-            line = rows.readline(_LONGEST_LINE).decode("utf-8-sig")
-        return [name.strip(" \t") for name in next(csv.reader([line], strict=True), []) if name.strip(" \t")]
+        names = header_names(file, gzip=gzip)
     except (OSError, UnicodeDecodeError, csv.Error):
-        fail(f"{file}: its first line, which should name the columns, cannot be read.", Code.UNFIT_FILE)
+        advised = advice(file, [])
+        fail(
+            "\n".join([f"{file}: its first line, which should name the columns, cannot be read.", *advised]),
+            Code.UNFIT_FILE,
+        )
+    if len(names) == 1 and (otherwise := separated(names[0])):
+        fail(f"{file}: {otherwise}", Code.UNFIT_FILE)
+    return names
 
 
-def _typed(file: Path, *, is_parquet: bool) -> list[Column]:
+def typed_columns(file: Path, *, is_parquet: bool) -> list[Column]:
+    """The columns of a Parquet file or an Arrow stream; ends the command where the file is neither."""
     import pyarrow as pa
     import pyarrow.ipc
     import pyarrow.parquet

@@ -35,18 +35,28 @@ Exit codes, for scripts:
                                        8  it waits for a second person"""
 
 
+_QUIET = "--quiet"
+
+
 class ExplainingGroup(TyperGroup):
     """A command group that prints an expected error as one sentence and ends with its code.
 
     Unexpected errors are bugs: they keep their traceback.
     """
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments, with `--quiet` first wherever it was typed."""
+        own = args[: args.index("--")] if "--" in args else args
+        if _QUIET in own:
+            args = [_QUIET, *(each for each in own if each != _QUIET), *args[len(own) :]]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, typer.TyperException):
-            raise
+        except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
+            raise  # after `| head`, typer ends quietly
         except Exception as error:
             explanation = _explain(error)
             if explanation is None:
@@ -74,7 +84,7 @@ def _explain(error: Exception) -> tuple[str, Code] | None:
         case errors.UnfitColumns() | errors.UnreadableUpload() | errors.UnfitSource() | errors.UnfitBundle():
             explanation = (str(error), Code.UNFIT_FILE)
         case errors.NotReached():
-            explanation = (f"{error} Is the service running, and is --url or RUGNIK_URL right?", Code.NOT_REACHED)
+            explanation = (f"{error} The address is that of --url or RUGNIK_URL.", Code.NOT_REACHED)
         case errors.RugnikError():
             explanation = (str(error), Code.REFUSED)
         case OSError():

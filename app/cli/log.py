@@ -21,9 +21,9 @@ def key() -> None:
     """
     from app.log.checkpoints import policy_text
     from app.main import make_service
-    from app.operations.server import read_settings
+    from app.operations.server import settings_in_use
 
-    service = make_service(read_settings())
+    service = make_service(settings_in_use())
     typer.echo(policy_text(service), nl=False)
     service.database.dispose()
 
@@ -48,11 +48,11 @@ def rotate(
     from app.log.rotation import finish, is_begun
     from app.log.rotation import rotate as rotate_key
     from app.main import make_service
-    from app.operations.server import read_settings
+    from app.operations.server import settings_in_use
     from app.operations.start_checks import database_errors, serving_alone
     from app.storage.database import Database, closing_all
 
-    settings, verifier = read_settings(), None
+    settings, verifier = settings_in_use(), None
     if is_begun(settings):
         database = Database(settings.url)
         with closing_all(database), database_errors(database), serving_alone(database):

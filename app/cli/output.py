@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -22,9 +23,31 @@ class _HasJson(Protocol):
 _Item = TypeVar("_Item", bound=_HasJson)
 
 
+class _Remarks:
+    """Whether remarks are left out: of one command, like the streams that it prints to."""
+
+    left_out = False
+
+
+def set_quiet(quiet: bool) -> None:
+    """Leave out every remark of this command, or not (`--quiet`)."""
+    _Remarks.left_out = quiet
+
+
+def is_quiet() -> bool:
+    """Whether only the result is wanted."""
+    return _Remarks.left_out
+
+
 def note(message: str) -> None:
     """Print a remark to standard error, so that standard output has the result alone and can be piped."""
-    typer.echo(message, err=True)
+    if not _Remarks.left_out:
+        typer.echo(message, err=True)
+
+
+def named(release: str, label: str | None) -> str:
+    """A release by its id and, where its order has one, its label."""
+    return release if label is None else f"{release} ({label})"
 
 
 def show_json(raw: Any, output: Path | None = None) -> None:
@@ -47,7 +70,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     cells = [list(row) for row in rows]
     for position, name in enumerate(columns):
-        numeric = bool(cells) and all(isinstance(row[position], int | float | None) for row in cells)
+        numeric = bool(cells) and all(_is_figure(row[position]) for row in cells)
         table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         table.add_row(*(Text(_shown(value)) for value in row))
@@ -71,6 +94,41 @@ def show_fields(fields: Iterable[tuple[str, Any]]) -> None:
     width = max(len(name) for name, _ in texts)
     for name, value in texts:
         typer.echo(f"{name:<{width}}  {value}")
+
+
+def figure(value: float | None) -> float | int | None:
+    """A predicted error or another number without an interval: three digits, and no fraction from 100 on."""
+    return None if value is None else _rounded(value, 2 - _magnitude(value))
+
+
+def rounded(values: Sequence[Any], low: Any, high: Any, *, digits: int = 2) -> list[Any]:
+    """Numbers with the digits that an interval leaves, two of its width: 633.938 (612.4 to 655.5) -> 634.
+
+    Dates are as they are. Without an interval (None), as by `figure`.
+    """
+    if low is None or high is None:
+        return [figure(value) for value in values]
+    if isinstance(low, str) or isinstance(high, str):
+        return list(values)
+    width = high - low
+    places = digits - 1 - _magnitude(width) if math.isfinite(width) and width > 0 else 6 - _magnitude(low)
+    return [None if value is None else _rounded(value, places) for value in values]
+
+
+def _rounded(value: float, digits: int) -> float | int:
+    if not math.isfinite(value):
+        return value
+    return round(value, digits) if digits > 0 else round(value)
+
+
+def _magnitude(value: float) -> int:
+    """The power of ten of the first digit."""
+    return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+
+
+def _is_figure(value: Any) -> bool:
+    """Whether a value is a number or missing, or a number with its percentage."""
+    return isinstance(value, int | float | None) or (isinstance(value, str) and value.endswith(" %)"))
 
 
 def _shown(value: Any) -> str:

@@ -9,8 +9,9 @@ import typer
 
 from app.cli.curator import Clusters, Dataset_, Declared, EpsilonOption, Estimate, OutOfRange, Rule, Use
 from app.cli.exits import Code, fail
+from app.cli.naming import naming
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import note, show_fields, show_json, show_table
+from app.cli.output import figure, note, show_fields, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik.wire import Plan, Prediction
@@ -53,7 +54,7 @@ def plan(
         fail("--count-error is a number of rows above zero.", Code.USAGE)
     if declared is not None and (estimate is not None or guess is not None):
         fail("Give either --declared, or --estimate and --guess.", Code.USAGE)
-    with connect(url, key) as client:
+    with connect(url, key) as client, naming(client, dataset):
         preview = client.plan(
             dataset,
             clusters=clusters,
@@ -74,13 +75,19 @@ def plan(
 
 
 def _show_plan(preview: Plan) -> None:
-    fields = [("epsilon", preview.order["epsilon"]), ("noise of a cell (sd)", preview.noise.cell_sd)]
+    fields = [("epsilon", preview.order["epsilon"])]
+    if preview.budget is not None:
+        after = (
+            "too little for this order" if preview.budget.after is None else f"{preview.budget.after} after this order"
+        )
+        fields.append(("budget left", f"{preview.budget.remaining} now, {after}"))
+    fields.append(("noise of a cell (sd)", figure(preview.noise.cell_sd)))
     if preview.grid is not None:
         in_all = "" if preview.grid.layered else f": {preview.grid.cells:,}"
         fields.append(("grid", f"{preview.grid.sentence}{in_all}"))
     if preview.predicted is not None:
-        fields.append(("a cell is off by, at 95 %", preview.predicted.cell_error))
-        fields.append(("a typical count is off by, at 95 %", preview.predicted.count_error))
+        fields.append(("a cell is off by, at 95 %", figure(preview.predicted.cell_error)))
+        fields.append(("a typical count is off by, at 95 %", figure(preview.predicted.count_error)))
     if preview.threshold is not None:
         fields.append(("released are cells with a noisy count of", f"{preview.threshold} or more"))
     if preview.noise.epsilon_offsets is not None:
@@ -92,7 +99,7 @@ def _show_plan(preview: Plan) -> None:
     for cost in preview.attributes:
         note(cost.note)
     if preview.people:
-        rows = [(each.max_rows, each.cell_sd, each.count_error) for each in preview.people]
+        rows = [(each.max_rows, figure(each.cell_sd), figure(each.count_error)) for each in preview.people]
         show_table(("rows per person", "noise of a cell (sd)", "a typical count is off by"), rows)
     _show_alternatives(preview)
     for warning in preview.warnings:

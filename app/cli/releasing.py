@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.checking import DatasetOption, MediaOption, bounds_of, check_locally, confirm, progress_bar
-from app.cli.counting import check_files, chosen_engine, count_and_send
-from app.cli.curator import Clusters, Declared, Estimate, OutOfRange, Rule, Use
+from app.cli.checking import DatasetOption, MediaOption, check_locally, confirm, progress_bar
+from app.cli.counting import Place, check_files, chosen_engine, count_and_send
+from app.cli.curator import Declared, EpsilonOption, Estimate, OutOfRange, Rule, Use
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import note, show_fields, show_json
-from app.cli.schema import AttributeOption, Declaration, PersonOption, Schema, SchemaOption, find_schema, part_of, stem
+from app.cli.output import is_quiet, named, note, show_fields, show_json
+from app.cli.registering import new_schema, register, registered_schema
+from app.cli.resuming import require_open, require_same_terms, require_within, resume
+from app.cli.schema import AttributeOption, Declaration, PersonOption, Schema, SchemaOption, find_schema, stem
 
 if TYPE_CHECKING:
     from rugnik import Client
-    from rugnik.wire import Published
+    from rugnik.wire import Ingest, Published, Release
 
 
 def release(
@@ -33,8 +35,11 @@ def release(
             show_default=False,
         ),
     ],
-    epsilon: Annotated[str, typer.Option(help="How much epsilon to spend, such as 0.5.", show_default=False)],
-    clusters: Clusters,
+    epsilon: EpsilonOption = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option(min=1, max=256, help="The number of clusters that the grid is made for.", show_default=False),
+    ] = None,
     dataset: DatasetOption = None,
     attribute: AttributeOption = None,
     schema: SchemaOption = None,
@@ -47,6 +52,10 @@ def release(
     estimate: Estimate = None,
     rule: Rule = None,
     out_of_range: OutOfRange = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="A public name for the release, such as 2026-Q3; on record for ever.", show_default=False),
+    ] = None,
     media_type: MediaOption = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the upload.")] = False,
     checked: Annotated[
@@ -64,8 +73,14 @@ def release(
         str | None, typer.Option(help="The scheduler of the Dask cluster, such as tls://host:8786.", show_default=False)
     ] = None,
     order: Annotated[
-        str | None, typer.Option(help="Upload to this order, which is already paid for.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Upload to this order, which is already paid for. Its terms are on record.", show_default=False
+        ),
     ] = None,
+    new_order: Annotated[
+        bool, typer.Option("--new-order", help="Spend epsilon also if there is an order of the same terms.")
+    ] = False,
     url: Url = URL,
     key: Key = None,
     as_json: AsJson = False,
@@ -78,6 +93,11 @@ def release(
     row would be kept, nothing is spent. The service itself never decides by
     rows; use --no-check in a script that must not do so either.
 
+    If it was interrupted, repeat the same command. It finds an order of the
+    same terms and never pays twice by itself: it asks, and without a terminal
+    it says what to add. --order goes on with an order; --new-order wants
+    another one.
+
     Several files, or files elsewhere, are counted by this command itself, or on
     a Dask cluster. Then no row is sent, only exact counts, over https.
 
@@ -85,38 +105,45 @@ def release(
     Example:
       rugnik release examples/bike-trips.csv --epsilon 0.5 --clusters 5
       rugnik release rows.csv --epsilon 1 --clusters 5 --budget 2 -a age:0..100
+      rugnik release rows.csv --order r0123456789abcdef
       rugnik release 'trips/*.parquet' --dataset trips --epsilon 1 --clusters 8
     """
-    if declared is not None and estimate is not None:
-        fail("Give either --declared or --estimate.", Code.USAGE)
+    terms: dict[str, Any] = {
+        "epsilon": epsilon,
+        "clusters": clusters,
+        "attributes": use or None,
+        "declared": declared,
+        "estimate": estimate,
+        "rule": rule,
+        "out_of_range": out_of_range,
+        "label": label,
+    }
+    _require_terms(order, terms)
     place = chosen_engine(file, engine, scheduler)
     path = Path(file)
     stated = find_schema(path if place is None else None, attribute, schema, person=person)
     with connect(url, key) as client:
-        name = dataset or (stated and stated.name) or (stem(path) if place is None else None)
-        if name is None:
-            fail("Name the --dataset: several files, and files elsewhere, do not tell it.", Code.USAGE)
-        registered = _registered_schema(client, name, stated)
-        bounds = registered or _new_schema(name, stated, budget)
-        if checked:
-            columns, choice = _terms_of(client, order) if order else (use, out_of_range)
-            chosen = replace(bounds, attributes=_chosen(bounds, columns))
-            look = check_locally if place is None else partial(check_files, place)
-            confirm(file, look(file, chosen, out_of_range=choice, media_type=media_type), yes=yes)
+        ordered = None if order is None else client.release(order)
+        if ordered is not None:
+            require_same_terms(ordered, dataset, terms)
+            if not require_open(ordered):
+                _show_release(ordered, as_json=as_json)
+                return
+        name = _name_of(ordered, dataset, stated, path if place is None else None)
+        registered, again = registered_schema(client, name, stated), None
+        bounds = new_schema(client, name, stated, budget) if registered is None else registered[1]
         if registered is None:
-            _register(client, name, bounds)
-        paid = order or _order(
-            client,
-            name,
-            epsilon=epsilon,
-            clusters=clusters,
-            attributes=use or None,
-            declared=declared,
-            estimate=estimate,
-            rule=rule,
-            out_of_range=out_of_range,
-        )
-        with _order_reminder(paid):
+            require_within(bounds.budget or "", epsilon or "")
+        elif ordered is None:
+            ordered, again = resume(client, registered[0], terms, new_order=new_order)
+        if checked:
+            columns, choice = (use, out_of_range) if ordered is None else _terms_of(ordered)
+            chosen = replace(bounds, attributes=_chosen(bounds, columns))
+            _check(file, place, chosen, choice, media_type, yes=yes)
+        if registered is None:
+            register(client, name, bounds)
+        paid = _order(client, name, terms, again) if ordered is None else ordered.id
+        with _order_reminder(paid, file):
             # Before the upload: a request right after it would show in the log when the upload ended, and so how long
             # it took.
             left = client.dataset(name).budget.remaining
@@ -124,75 +151,42 @@ def release(
                 published = _upload(client, paid, path, media_type=media_type, gzip=gzip)
             else:
                 published = count_and_send(client, paid, file, place, bounds, media_type=media_type)
-    if as_json:
-        show_json(published.raw)
+    _show_release(published, left, published.ingest, as_json=as_json)
+
+
+def _require_terms(order: str | None, terms: Mapping[str, Any]) -> None:
+    """End the command if the terms of a new order are not complete, or contradict one another."""
+    if terms["declared"] is not None and terms["estimate"] is not None:
+        fail("Give either --declared or --estimate.", Code.USAGE)
+    if order is None and (terms["epsilon"] is None or terms["clusters"] is None):
+        fail("Give --epsilon and --clusters; or --order, which has them.", Code.USAGE)
+
+
+def _check(
+    file: str, place: Place | None, schema: Schema, out_of_range: str | None, media_type: str | None, *, yes: bool
+) -> None:
+    """Read all rows on this machine; ends the command if they are not to be published."""
+    if place is None:
+        losses = check_locally(file, schema, out_of_range=out_of_range, media_type=media_type)
+        confirm(file, losses.ingest, losses, yes=yes)
     else:
-        _show(published, left)
+        counted = check_files(place, file, schema, out_of_range=out_of_range, media_type=media_type)
+        confirm(file, counted, None, yes=yes)
 
 
-def _registered_schema(client: Client, name: str, stated: Schema | None) -> Schema | None:
-    """The schema of a registered dataset, None if it is not registered.
-
-    Ends the command if other bounds were stated.
-    """
-    from rugnik import errors
-
-    try:
-        dataset = client.dataset(name)
-    except errors.NotFound:
-        return None
-    bounds = bounds_of(dataset)
-    if stated is not None and bounds.attributes != stated.attributes:
-        theirs = ", ".join(f"{each.name}:{part_of(each)}" for each in dataset.attributes)
-        fail(
-            f"{name} is registered with other bounds ({theirs}) than {stated.source} states. Bounds never change: "
-            "use those, or another --dataset.",
-            Code.USAGE,
-        )
-    if stated is not None and bounds.unit != stated.unit:
-        fail(
-            f"{name} protects another unit ({dataset.unit.sentence}) than {stated.source} states. It never changes: "
-            "state that one, or another --dataset.",
-            Code.USAGE,
-        )
-    return bounds
+def _name_of(ordered: Release | None, dataset: str | None, stated: Schema | None, file: Path | None) -> str:
+    """The dataset of the order, or the one that is named, the schema's, the file's; ends the command without any."""
+    if ordered is not None:
+        return ordered.dataset
+    name = dataset or (stated and stated.name) or (stem(file) if file is not None else None)
+    if name is None:
+        fail("Name the --dataset: several files, and files elsewhere, do not tell it.", Code.USAGE)
+    return name
 
 
-def _new_schema(name: str, stated: Schema | None, budget: str | None) -> Schema:
-    """The schema and budget to register a new dataset with; ends the command if something is missing."""
-    if stated is None:
-        fail(
-            f"There is no dataset '{name}' yet, and its bounds are not read off the file, because that would reveal "
-            "rows. State them with -a name:lower..upper for each attribute and --budget, or in a JSON file beside the "
-            f"rows ({name}.json); or name another --dataset.",
-            Code.USAGE,
-        )
-    if budget is None and stated.name not in (None, name):  # perhaps a typing error in --dataset: register nothing
-        fail(
-            f"There is no dataset '{name}' yet; {Path(stated.source).name} is for '{stated.name}'. Give --budget to "
-            "register it.",
-            Code.USAGE,
-        )
-    if budget is None and stated.budget is None:
-        fail(f"There is no dataset '{name}' yet: give its --budget, the most epsilon it may ever lose.", Code.USAGE)
-    return replace(stated, budget=budget or stated.budget)
-
-
-def _register(client: Client, name: str, schema: Schema) -> None:
-    dataset = client.register_dataset(
-        name,
-        schema.attributes.values(),
-        budget=schema.budget or "",
-        description=schema.description,
-        unit=schema.unit,
-        about=schema.about,
-    )
-    note(f"Registered {name} with a budget of {dataset.budget.granted}; bounds from {schema.source}.")
-
-
-def _terms_of(client: Client, order: str) -> tuple[list[str], str]:
+def _terms_of(order: Release) -> tuple[list[str], str]:
     """The attributes of an order, and its choice for values out of range (clip or drop)."""
-    terms = client.release(order).plan.order
+    terms = order.plan.order
     return list(terms["attributes"]), terms["out_of_range"]
 
 
@@ -204,18 +198,23 @@ def _chosen(schema: Schema, columns: list[str] | None) -> dict[str, Declaration]
     return {name: schema.attributes[name] for name in columns or schema.attributes}
 
 
-def _order(client: Client, dataset: str, **terms: Any) -> str:
+def _order(client: Client, dataset: str, terms: Mapping[str, Any], again: str | None) -> str:
     from rugnik import errors
 
     try:
-        ordered = client.order(dataset, **terms)
+        ordered = client.order(dataset, idempotency_key=again, **terms)
     except errors.NeedsApproval as waiting:
         note(
             f"No row was sent. Once {waiting.request.id} is approved, repeat this command with "
             f"'--order {waiting.request.release}'."
         )
         raise
-    note(f"Ordered {ordered.id}: epsilon {ordered.charge.epsilon} is charged.")
+    if ordered.dataset != dataset:
+        fail(
+            f"The service answered with an order of '{ordered.dataset}', not of '{dataset}'. No row was sent.",
+            Code.REFUSED,
+        )
+    note(f"Ordered {named(ordered.id, ordered.label)}: epsilon {ordered.charge.epsilon} is charged.")
     return ordered.id
 
 
@@ -225,7 +224,7 @@ def _upload(client: Client, order: str, file: Path, *, media_type: str | None, g
 
 
 @contextmanager
-def _order_reminder(order: str) -> Iterator[None]:
+def _order_reminder(order: str, file: str) -> Iterator[None]:
     """If the block fails or is interrupted, print how to go on with the order, which is already paid for."""
     from rugnik import errors
 
@@ -235,24 +234,30 @@ def _order_reminder(order: str) -> Iterator[None]:
         raise
     except (errors.RugnikError, KeyboardInterrupt):
         note(
-            f"The order {order} is paid for, and open unless all rows had arrived: repeat this command with "
-            f"'--order {order}', or get its epsilon back with 'rugnik void {order}'."
+            f"The order {order} is paid for, and open unless all rows had arrived. Go on with 'rugnik release "
+            f"{shlex.quote(file)} --order {order}', or get its epsilon back with 'rugnik void {order}'."
         )
         raise
 
 
-def _show(published: Published, left: str) -> None:
+def _show_release(published: Release, left: str | None = None, rows: Ingest | None = None, *, as_json: bool) -> None:
+    """A published release; `left` is what is left of the budget, where that is known."""
+    if as_json:
+        show_json(published.raw)
+        return
+    if is_quiet():
+        typer.echo(published.id)
+        return
     grid = published.plan.grid
     fields: list[tuple[str, Any]] = [
-        ("release", published.id),
+        ("release", named(published.id, published.label)),
         ("state", published.state),
-        ("epsilon", f"{published.charge.epsilon} spent, {left} left"),
+        ("epsilon", f"{published.charge.epsilon} spent" + ("" if left is None else f", {left} left")),
         ("grid", None if grid is None else grid.sentence),
         *([("rule", f"adaptive. {published.plan.note}")] if published.plan.note else []),
         ("synopsis", published.synopsis and published.synopsis.digest),
     ]
-    if published.ingest is not None:
-        rows = published.ingest
+    if rows is not None:
         numbers = f"{rows.rows_read:,} read, {rows.rows_dropped:,} dropped, {rows.rows_clipped:,} clipped"
         if rows.rows_over_limit:
             numbers += f", {rows.rows_over_limit:,} beyond the limit of a person"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rugnik.wire import Attribute
 
 _DEFAULTS = {"kind": "number", "other": False, "missing": "drop", "values": None, "lower": None, "upper": None}
+_PERSON = {"kind", "column", "max_rows"}  # the fields of a unit that is a person
 _EXAMPLES = "age:0..100, hour:integer:0..23, sex:category:f,m,x or arrived:date:2026-01-01..2026-12-31"
 
 Declaration = Mapping[str, Any]
@@ -108,6 +109,8 @@ def _attribute(option: str) -> Declaration:
     if matched is None:
         raise typer.BadParameter(f"'{option}': write it like {_EXAMPLES}", param_hint="-a")
     name, kind, rest = matched[1], matched[2] or "number", matched[3]
+    if matched[2] is None and (other := re.match(r"([a-z]+):", rest)):
+        raise typer.BadParameter(f"'{option}': '{other[1]}' is not a kind: {', '.join(KINDS)}", param_hint="-a")
     parts = rest.split(",")
     labels = {label for label in ("(missing)", "(other)") if label in parts}
     parts = [part for part in parts if part not in labels]
@@ -180,6 +183,8 @@ def _read(path: Path) -> Schema:
         )
     except FileNotFoundError:
         fail(f"There is no schema file {path}.", Code.USAGE)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        fail(f"{path} is not {'TOML' if path.suffix == '.toml' else 'JSON'}: {error}.", Code.USAGE)
     except (AttributeError, KeyError, TypeError, ValueError):
         fail(
             f"{path} is not a schema. It should look like "
@@ -211,9 +216,19 @@ def _dates_as_text(attribute: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _require_filled_in(schema: Schema) -> None:
-    """End the command if bounds or values are still to be filled in, and say where."""
+    """End the command if bounds or values are still to be filled in, or a kind or a unit is none; and say where."""
+    from rugnik.wire.kinds import KINDS
+
+    if schema.unit is not None and set(schema.unit) != _PERSON:
+        fail(f'{schema.source}: a unit is kind = "record", or it has {", ".join(sorted(_PERSON))} alone.', Code.USAGE)
     for attribute in schema.attributes.values():
-        wanted = fields_of(str(attribute.get("kind", "number")))
+        kind = attribute.get("kind", "number")
+        if kind not in KINDS:
+            name, kinds = attribute["name"], ", ".join(KINDS)
+            fail(
+                f"{schema.source}: the attribute '{name}' has the kind '{kind}', which is none of: {kinds}.", Code.USAGE
+            )
+        wanted = fields_of(kind)
         lacking = [field for field in wanted if attribute.get(field) in (None, [])]
         if lacking:
             fail(f"{schema.source}: the attribute '{attribute['name']}' needs {' and '.join(lacking)}.", Code.USAGE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from app.cli.asking import Release, release_id
+from app.cli.asking import Release
 from app.cli.options import URL, Key, Output, Url, connect
 from app.cli.output import note
 
@@ -20,9 +20,8 @@ def bundle(release: Release, output: Output = None, url: Url = URL, key: Key = N
       rugnik bundle bike-trips -o bike-trips.rugnik
     """
     with connect(url, key) as client:
-        asked = release_id(client, release)
         file = output or Path(f"{release}.rugnik")
-        client.download_bundle(asked, file)
+        client.download_bundle(release, file)
     note(f"Written to {file}. Check it: rugnik verify {file} --policy POLICY")
 
 
@@ -34,7 +33,6 @@ def receipt(release: Release, output: Output = None, url: Url = URL, key: Key = 
       rugnik receipt bike-trips -o bike-trips.csv.tlog-proof
     """
     with connect(url, key) as client:
-        asked = release_id(client, release)
-        client.download_receipt(asked, sys.stdout.buffer if output is None else output)
+        client.download_receipt(release, sys.stdout.buffer if output is None else output)
     if output is not None:
         note(f"Written to {output}.")

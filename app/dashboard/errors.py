@@ -28,7 +28,7 @@ def _as_page_for_browsers(handler: Callable[..., Any]) -> Callable[..., Any]:
     async def handle(request: Request, error: Exception) -> Response:
         reply = handler(request, error)
         problem: Response = await reply if inspect.isawaitable(reply) else reply
-        if request.url.path.startswith(_MACHINES):
+        if request.url.path.startswith(_MACHINES) or request.url.path == "/v1":
             return problem
         return await _page(request, problem)
 

@@ -46,8 +46,14 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters |= {"data": _data, "number": words.number, "percent": words.percent, "sentence": words.sentence}
-_templates.globals |= {"asset": assets.address, "Permission": Permission}
+_templates.filters |= {
+    "data": _data,
+    "day": words.day,
+    "number": words.number,
+    "percent": words.percent,
+    "sentence": words.sentence,
+}
+_templates.globals |= {"asset": assets.address, "order_of": words.order_of, "Permission": Permission}
 
 
 def page(

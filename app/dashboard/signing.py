@@ -21,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
+_LONGEST = 2000  # characters of an address to go on to
 _OWN_PAGE = re.compile(
     r"/(?:[A-Za-z0-9_?][A-Za-z0-9._~%&=?/+:-]*)?", re.ASCII
 )  # not //elsewhere, which is another host
@@ -88,5 +89,5 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _own(wanted: str) -> str:
-    """A page of ours to go on to; anything else is forgotten."""
-    return wanted if len(wanted) <= 500 and _OWN_PAGE.fullmatch(wanted) else ""
+    """A page of ours to go on to, such as a view of the explorer; anything else is forgotten."""
+    return wanted if len(wanted) <= _LONGEST and _OWN_PAGE.fullmatch(wanted) else ""

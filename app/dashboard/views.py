@@ -14,7 +14,7 @@ from app.access.permissions import ROLES, Permission, roles_with
 from app.access.principal import Principal
 from app.cards import tables
 from app.cards.formats import CardFormat
-from app.dashboard import words
+from app.dashboard import compare_page, overview_page, words
 from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
 from app.http.callers import Anyone, Asker, Auditor, Curator, CurrentService, KeyManager, LedgerReader
@@ -28,14 +28,17 @@ from app.log.receipts import receipt
 from app.log.standing import log_standing, path_of
 from app.releases import cards
 from app.releases import overview as overviews
+from app.releases.comparing import get_comparison
 from app.releases.datasets import Summary
 from app.releases.reading import Release
 from app.service import Service
 from core.budget import Epsilon
 from core.ledger.kinds import Kind, State
 from core.log.checkpoint import Checkpoint
+from core.queries.clusters import MAX_CLUSTERS
 from rugnik import wire
 from rugnik.wire.about import ABOUT_FIELDS, TITLES
+from rugnik.wire.limits import MAX_LABEL
 
 router = APIRouter(include_in_schema=False, tags=["dashboard"])
 
@@ -48,12 +51,20 @@ _LATEST = 12
 def overview(request: Request, service: CurrentService, caller: Anyone) -> Response:
     """Every dataset with its budget, and how the ledger stands."""
     shown = overviews.get_overview(service, caller)
-    rows = [(dataset, words.bar(dataset), shown.newest_entries.get(dataset.name)) for dataset in shown.datasets]
+    listing = overview_page.Listing.of(request.query_params)
+    rows = listing.rows(shown)
+    manages = caller.can(Permission.MANAGE_KEYS) and not caller.is_limited
     return page(
         request,
         "overview.html",
         caller,
-        rows=rows,
+        rows=rows[: overview_page.LISTED],
+        found=len(rows),
+        listing=listing,
+        orders=overview_page.ORDERS,
+        as_table=len(shown.datasets) >= overview_page.TABLE_FROM,
+        search_text=overview_page.search_text,
+        glance=overview_page.glance(list_keys(service), shown.datasets) if manages and shown.readable else None,
         ledger_status=shown.status,
         readable=shown.readable,
         waiting=shown.waiting,
@@ -92,6 +103,8 @@ def dataset_page(
         older=shown.older,
         newer=shown.newer,
         waiting=shown.waiting,
+        newest=shown.newest,
+        can_compare=caller.can(Permission.ASK) and shown.published > 1,
         history=budget_history,
         latest=budget_history.entries[: -_LATEST - 1 : -1] if budget_history else (),
         steps=words.steps(budget_history) if budget_history else None,
@@ -120,7 +133,45 @@ def wizard(
         "order": None if ordered is None else _order_facts(ordered),
     }
     return page(
-        request, "wizard.html", caller, dataset=dataset, ordered=ordered, facts=facts, formats=FORMATS, words=words
+        request,
+        "wizard.html",
+        caller,
+        dataset=dataset,
+        ordered=ordered,
+        facts=facts,
+        formats=FORMATS,
+        most_clusters=MAX_CLUSTERS,
+        most_label=MAX_LABEL,
+        words=words,
+    )
+
+
+@router.get("/datasets/{name}/compare")
+def compare_page_of(
+    request: Request,
+    service: CurrentService,
+    caller: Asker,
+    name: Name,
+    left: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
+    right: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
+    attribute: Annotated[list[str] | None, Query(max_length=8)] = None,
+    cells: Annotated[int | None, Query(ge=1, le=1000)] = None,
+) -> Response:
+    """Two releases side by side: what they count in common cells, and which differences are certain."""
+    compared = get_comparison(service, caller, name, left=left, right=right)
+    attributes = compare_page.chosen_attributes(compared, attribute or ())
+    most = compare_page.cells_of(cells, attributes)
+    return page(
+        request,
+        "compare.html",
+        caller,
+        plots=bool(attributes),
+        compared=compared,
+        chosen=[each.name for each in attributes],
+        cells=most,
+        offered=compare_page.CELLS,
+        terms=compare_page.terms(compared) if compared.pair else [],
+        facts=compare_page.facts(compared, attributes, most),
     )
 
 

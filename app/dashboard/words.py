@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf
@@ -16,6 +17,7 @@ from core.ledger.entry import LedgerEntry
 from rugnik.wire.kinds import KINDS
 
 _PRIORS = (0.5, 0.1, 0.01)
+_MOMENT = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-(\d\d)(?:T(\d\d:\d\d):\d\d(?:\.\d+)?Z)?", re.ASCII)
 _OVERFLOW = 700  # e^710 is more than a float can say
 
 
@@ -106,7 +108,7 @@ def why(entry: LedgerEntry) -> str:
 def _reason(entry: LedgerEntry) -> str:
     detail = entry.detail
     if "order" in detail:
-        return _terms(detail["order"])
+        return _order(detail["order"])
     if "above" in detail:
         return _rule(detail["above"])
     if "digest" in detail:
@@ -117,7 +119,7 @@ def _reason(entry: LedgerEntry) -> str:
 def _asked(detail: Mapping[str, Any]) -> str:
     """What a request asks for: its kind, its epsilon and its terms."""
     terms = detail["terms"] if isinstance(detail["terms"], Mapping) else {}
-    told = _rule(terms["above"]) if "above" in terms else _terms(terms.get("order")) or str(terms.get("reason", ""))
+    told = _rule(terms["above"]) if "above" in terms else _order(terms.get("order")) or str(terms.get("reason", ""))
     amount = "" if detail.get("epsilon") == "0" else f" of {detail.get('epsilon')}"
     release = f" for {detail['release']}" if detail.get("release") else ""
     return f"{detail.get('kind')}{amount}{release}: {told}".removesuffix(": ")
@@ -134,6 +136,18 @@ def _about_key(detail: Mapping[str, Any]) -> str:
     names = detail.get("datasets")
     limit = "every dataset" if names is None else ", ".join(map(str, names))
     return f"{detail.get('name', '')} [{detail.get('id', '')}], {detail.get('role', '')}, {limit}"
+
+
+def _order(order: Any) -> str:
+    """The label of an order, if it has one, and its terms."""
+    label = order.get("label") if isinstance(order, dict) else None
+    return _terms(order) if label is None else f"{label}: {_terms(order)}"
+
+
+def terms(charge: LedgerEntry) -> str:
+    """The terms of a charge without its label, where that stands beside the release; who asked for it, if another."""
+    asker = charge.detail.get("requested_by")
+    return _terms(charge.detail.get("order")) + (f"; asked for by {asker}" if asker else "")
 
 
 def _terms(order: Any) -> str:
@@ -237,3 +251,24 @@ def percent(share: float) -> str:
 def either(names: Sequence[str]) -> str:
     """Names as a choice: "analyst, curator or auditor"."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def order_of(charge: LedgerEntry) -> Mapping[str, Any]:
+    """The order that a charge has on record; empty where it cannot be read."""
+    order = charge.detail.get("order")
+    return order if isinstance(order, Mapping) else {}
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def day(at: str) -> str:
+    """A time of a record as pages show it: "18 Nov 2026", with the time of day where it is kept (as in format.js).
+
+    `at` is a day, 2026-11-18, or a moment in UTC, 2026-11-18T14:05:00Z. Any other text is returned as it is.
+    """
+    match = _MOMENT.fullmatch(at)
+    if match is None:
+        return at
+    year, month, number, time = match.groups()
+    return f"{int(number)} {_MONTHS[int(month) - 1]} {year}" + (f", {time} UTC" if time else "")

@@ -95,10 +95,27 @@ class RequiresTileReader:
         return caller
 
 
+class RequiresDocsReader:
+    """A dependency for /docs: anybody where RUGNIK_PUBLIC_DOCS says so, else whoever is signed in."""
+
+    permission = Permission.SEE_DATASETS
+
+    async def __call__(
+        self, request: Request, service: CurrentService, credentials: Credentials, _session: Cookie
+    ) -> Principal | None:
+        """The caller; None for somebody who is not signed in, where that is allowed."""
+        if service.settings.public_docs:
+            return await visitor(request)
+        caller = await _caller(request, service, credentials)
+        request.state.principal = caller
+        caller.require(self.permission)
+        return caller
+
+
 def permission_of(dependant: Dependant) -> Permission | None:
     """The permission that a route requires, read from its signature; None for a route that takes no key."""
     for dependency in dependant.dependencies:
-        if isinstance(dependency.call, Requires | RequiresMetricsKey | RequiresTileReader):
+        if isinstance(dependency.call, Requires | RequiresMetricsKey | RequiresTileReader | RequiresDocsReader):
             return dependency.call.permission
     return None
 
@@ -146,4 +163,5 @@ Grantor = Annotated[Principal, Depends(Requires(Permission.GRANT))]
 Decider = Annotated[Principal, Depends(Requires(Permission.DECIDE))]
 KeyManager = Annotated[Principal, Depends(Requires(Permission.MANAGE_KEYS))]
 TileReader = Annotated[Principal | None, Depends(RequiresTileReader())]
+DocsReader = Annotated[Principal | None, Depends(RequiresDocsReader())]
 MetricsReader = Annotated[None, Depends(RequiresMetricsKey())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from app import errors
+from app.http.nearest import methods_at, nearest
 from app.problems import MEDIA_TYPE, TABLE, TYPE, invalid_request, problem, problem_of
 
 log = structlog.get_logger(__name__)
@@ -36,17 +38,19 @@ _TRY_LATER = (
     errors.TooManyRequests,
     errors.AnswerLost,
     errors.NotCosigned,
+    errors.NotSealed,
     errors.ReceiptPending,
 )
 
-REFUSALS: tuple[type[Exception], ...] = (*TABLE, OperationalError, PoolTimeout)  # what `response_to` takes
+# What `response_to` takes.
+REFUSALS: tuple[type[Exception], ...] = (*TABLE, OperationalError, PoolTimeout, MemoryError)
 
 
 # What the framework refuses by itself, in a sentence.
 _SENTENCES = {
     400: "The body is not JSON that can be read.",
     404: "There is nothing at this address.",
-    405: "This address does not take this method.",
+    405: "This address does not take this method. It takes {allowed}.",
 }
 
 
@@ -59,6 +63,8 @@ def response_to(error: Exception) -> JSONResponse:
     """The problem that one of REFUSALS stands for."""
     if isinstance(error, OperationalError | PoolTimeout):
         return _unavailable(error)
+    if isinstance(error, MemoryError):
+        return _short_of_memory(error)
     body = problem_of(error)
     response = JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE)
     if isinstance(error, errors.NotAuthenticated):
@@ -79,13 +85,31 @@ def _invalid(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE)
 
 
-def _http(_request: Request, error: Exception) -> JSONResponse:
+def _http(request: Request, error: Exception) -> JSONResponse:
+    """What the framework refuses by itself: nothing at this address, or not with this method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
     title = HTTPStatus(error.status_code).phrase
-    detail = _SENTENCES.get(error.status_code, f"{title}.")
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = _allowed(request, headers.get("Allow", ""))
+    detail = _SENTENCES.get(error.status_code, f"{title}.").format(allowed=headers.get("Allow"))
+    if error.status_code == HTTPStatus.NOT_FOUND and request.url.path.startswith("/v1"):
+        meant = nearest(request.method, request.url.path, _routes(request))
+        detail += f" Is it {meant}?" if meant else " All addresses are in /openapi.json."
     response = reply(error.status_code, title.lower().replace(" ", "-"), title, detail)
-    response.headers.update(error.headers or {})
+    response.headers.update(headers)
     return response
+
+
+def _routes(request: Request) -> list[tuple[str, str]]:
+    paths: Mapping[str, Mapping[str, Any]] = request.app.openapi()["paths"]
+    return [(method.upper(), path) for path, operations in paths.items() for method in operations]
+
+
+def _allowed(request: Request, said: str) -> str:
+    """Every method of an address; the framework names those of one route. What a route itself says is kept."""
+    methods = methods_at(request.url.path, _routes(request))
+    return ", ".join(methods) if methods and request.method not in methods else said
 
 
 def _gone(_request: Request, _error: Exception) -> JSONResponse:
@@ -99,6 +123,18 @@ def _unavailable(error: Exception) -> JSONResponse:
     detail = "Try again. Repeat an order with its Idempotency-Key, and it is charged once."
     response = reply(503, "database-unavailable", "The database is not available", detail)
     response.headers["Retry-After"] = "5"
+    return response
+
+
+def _short_of_memory(error: Exception) -> JSONResponse:
+    """No memory was left for this request. The message of the error is not passed on: it may have a size in it."""
+    log.error("out_of_memory", error=type(error).__name__)
+    detail = (
+        "The service has not enough memory for this now. Nothing that was on record is lost: see the state of a "
+        "release before you upload again. An upload in smaller batches or row groups needs less."
+    )
+    response = reply(503, "out-of-memory", "Not enough memory", detail)
+    response.headers["Retry-After"] = "30"
     return response
 
 

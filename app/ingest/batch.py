@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from app.ingest.causes import BadLine, CauseFinder, Causes
 from app.ingest.columns import ids
 from app.ingest.columns.kinds import converter_of
 from app.ingest.errors import AmbiguousColumns, MissingColumns, WrongColumnType
@@ -19,10 +20,14 @@ ROWS_AT_ONCE = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The attributes of an upload, and the column of persons' ids, None where a unit is one record."""
+    """The attributes of an upload, and the column of persons' ids, None where a unit is one record.
+
+    explained  whether batches tell their causes, for a check by the curator
+    """
 
     attributes: tuple[Attribute, ...]
     id_column: str | None = None
+    explained: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -38,14 +43,23 @@ class Batch:
     columns   a column for each attribute, in its `column_type`; NaN or MISSING where a value is missing or unreadable
     bad_rows  number of further rows that could not be parsed at all; they count as read and as dropped
     ids       of the persons, binary, null where a row has no usable id; None if they are not wanted
+    causes    why rows are bad and values missing; None if that is not wanted
     """
 
     columns: tuple[NDArray[Any], ...]
     bad_rows: int = 0
     ids: pa.Array | None = None
+    causes: Causes | None = None
 
     def __len__(self) -> int:
         return len(self.columns[0])
+
+    def with_bad_rows(self, number: int, cause: BadLine) -> Batch:
+        """The same batch and so many bad rows more."""
+        if not number:
+            return self
+        causes = None if self.causes is None else self.causes.with_bad_lines(cause, number)
+        return replace(self, bad_rows=self.bad_rows + number, causes=causes)
 
 
 def positions(names: tuple[str, ...], columns: Sequence[str]) -> tuple[int, ...]:
@@ -70,6 +84,7 @@ class Columns:
         self.names = wanted.names
         self.converters = tuple(map(converter_of, wanted.attributes))
         self.has_ids = wanted.id_column is not None
+        self._finder = CauseFinder(wanted.attributes) if wanted.explained else None
 
     def require_types(self, types: Sequence[pa.DataType]) -> None:
         """Raise WrongColumnType unless every column has a type that can hold values of its kind."""
@@ -82,7 +97,7 @@ class Columns:
         """A batch from Arrow arrays."""
         pairs = zip(self.converters, columns, strict=False)
         values = tuple(converter.from_arrow(column) for converter, column in pairs)
-        return Batch(values, ids=ids.from_arrow(columns[-1]) if self.has_ids else None)
+        return self._batch(columns, values, ids.from_arrow(columns[-1]) if self.has_ids else None)
 
     def from_csv(self, columns: Sequence[pa.Array]) -> Batch:
         """A batch from fields of CSV that pyarrow has split: binary, or already doubles."""
@@ -91,16 +106,20 @@ class Columns:
             (each.from_binary if pa.types.is_binary(column.type) else each.from_values)(column)
             for each, column in pairs
         )
-        return Batch(values, ids=ids.from_binary(columns[-1]) if self.has_ids else None)
+        return self._batch(columns, values, ids.from_binary(columns[-1]) if self.has_ids else None)
 
-    def from_texts(self, columns: Sequence[Sequence[bytes]], bad_rows: int) -> Batch:
+    def from_texts(self, columns: Sequence[Sequence[bytes]]) -> Batch:
         """A batch from fields of CSV."""
         pairs = zip(self.converters, columns, strict=False)
         values = tuple(converter.from_texts(column) for converter, column in pairs)
-        return Batch(values, bad_rows, ids.from_texts(columns[-1]) if self.has_ids else None)
+        return self._batch(columns, values, ids.from_texts(columns[-1]) if self.has_ids else None)
 
-    def from_jsons(self, columns: Sequence[Sequence[object]], bad_rows: int) -> Batch:
+    def from_jsons(self, columns: Sequence[Sequence[object]]) -> Batch:
         """A batch from JSON values, None where a row has none."""
         pairs = zip(self.converters, columns, strict=False)
         values = tuple(converter.from_jsons(column) for converter, column in pairs)
-        return Batch(values, bad_rows, ids.from_jsons(columns[-1]) if self.has_ids else None)
+        return self._batch(columns, values, ids.from_jsons(columns[-1]) if self.has_ids else None)
+
+    def _batch(self, raw: Sequence[Any], values: tuple[NDArray[Any], ...], persons: pa.Array | None) -> Batch:
+        causes = None if self._finder is None else self._finder.causes(raw, values, persons)
+        return Batch(values, ids=persons, causes=causes)

@@ -1,6 +1,6 @@
 """Reader of CSV: a header line, then one row per line, each line parsed on its own.
 
-`CsvParser.fields` defines the fields of a line, and `Converter.from_text` the value of a field. Both are functions of
+`_fields` defines the fields of a line, and `Converter.from_text` the value of a field. Both are functions of
 that line alone, which is what the privacy proof needs (step 1 in `core.release`).
 
 There are two paths. The slow path splits and converts line by line. The fast path gives a whole block of lines to
@@ -27,12 +27,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Generator, Iterable
 from contextlib import suppress
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.csv
 
 from app.ingest.batch import Batch, Columns, Wanted, positions
+from app.ingest.causes import BadLine
 from app.ingest.columns.categories import NULLS
 from app.ingest.errors import Cap, UnreadableFile, UploadTooLarge
 from app.ingest.limits import Limits
@@ -51,8 +51,7 @@ def read_csv(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Generat
     places = positions(wanted.names, header)
     parser = CsvParser(wanted, places, width=len(header), max_line_bytes=limits.max_line_bytes)
     for block in blocks(rest, max_line_bytes=limits.max_line_bytes):
-        batch = parser.block(block.text)
-        yield replace(batch, bad_rows=batch.bad_rows + block.long_lines)
+        yield parser.block(block.text).with_bad_rows(block.long_lines, BadLine.LONG)
 
 
 def _header(line: bytes | None, limits: Limits) -> list[str]:
@@ -149,18 +148,16 @@ class CsvParser:
         fields of a line, so the true encoding does not matter.
         """
         columns: list[list[bytes]] = [[] for _ in self._places]
-        bad_rows = 0
+        unmatched = wrong_width = 0
         for line in text.decode("latin-1").split("\n"):
             if line:
-                fields = self.fields(line)
+                fields = _fields(line)
                 if fields is None:
-                    bad_rows += 1
+                    unmatched += 1
+                elif len(fields) != self._width:
+                    wrong_width += 1
                 else:
                     for place, column in zip(self._places, columns, strict=True):
                         column.append(fields[place].encode("latin-1"))
-        return self._columns.from_texts(columns, bad_rows)
-
-    def fields(self, line: str) -> list[str] | None:
-        """All fields of one line; None for a bad row."""
-        fields = _fields(line)
-        return None if fields is None or len(fields) != self._width else fields
+        batch = self._columns.from_texts(columns)
+        return batch.with_bad_rows(unmatched, BadLine.QUOTES).with_bad_rows(wrong_width, BadLine.FIELDS)

@@ -7,22 +7,19 @@ touches no disk.
 from __future__ import annotations
 
 import io
-import os
 from bisect import bisect_right
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
 from app.ingest.errors import Cap, UploadTooLarge
 from app.ingest.limits import MIB, Limits
-from app.ingest.spool import SealedSpool
+from app.ingest.spool import SealedSpool, SeekableBytes
 
 _FIRST_BYTES = MIB  # of memory; each later segment is as long as all before it, so that reads rarely cross two
 
 
-class HeldBody:
+class HeldBody(SeekableBytes):
     """First `append`, then `seal`, then read it like a seekable binary file. Leaving the `with` block closes it.
 
     `Limits.spool_bytes` bounds the whole body, so what is refused does not depend on how much of it is in memory.
@@ -34,20 +31,7 @@ class HeldBody:
         self._starts: list[int] = []  # of each segment, in the body
         self._reserved = 0  # bytes of all segments
         self._spool: SealedSpool | None = None
-        self._size = 0
-        self._position = 0
         self._sealed = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __len__(self) -> int:
-        return self._size
 
     def append(self, data: bytes) -> None:
         """Add bytes at the end; raises UploadTooLarge beyond spool_bytes, SpoolFailure if the disk refuses them."""
@@ -90,16 +74,6 @@ class HeldBody:
     def for_arrow(self) -> pa.NativeFile:
         """The body as a file of pyarrow."""
         return pa.PythonFile(_ArrowFile(self), mode="r")
-
-    def tell(self) -> int:
-        """The offset at which the next `read` starts."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Set the offset at which the next `read` starts, and return it."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
-        self._position = max(0, base + offset)
-        return self._position
 
     def read(self, count: int = -1) -> bytes:
         """The next `count` bytes (all if negative), fewer at the end; allocates no more than there are bytes left.

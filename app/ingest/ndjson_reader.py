@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from app.ingest.batch import ROWS_AT_ONCE, Batch, Columns, Wanted
+from app.ingest.causes import BadLine
 from app.ingest.limits import Limits
 from app.ingest.lines import BOM, blocks
 
@@ -23,16 +24,16 @@ def read_ndjson(chunks: Iterable[bytes], wanted: Wanted, limits: Limits) -> Gene
     columns = Columns(wanted)
     for block in blocks(chunks, max_line_bytes=limits.max_line_bytes):
         lines = [line for line in block.text.split(b"\n") if line]
-        bad_rows = block.long_lines
+        long_lines = block.long_lines
         for start in range(0, max(1, len(lines)), ROWS_AT_ONCE):
-            yield _batch(lines[start : start + ROWS_AT_ONCE], columns, bad_rows)
-            bad_rows = 0
+            yield _batch(lines[start : start + ROWS_AT_ONCE], columns).with_bad_rows(long_lines, BadLine.LONG)
+            long_lines = 0
 
 
-def _batch(lines: list[bytes], columns: Columns, bad_rows: int) -> Batch:
+def _batch(lines: list[bytes], columns: Columns) -> Batch:
     rows = [row for row in map(json_line, lines) if row is not None]
     values = [[row.get(name) for row in rows] for name in columns.names]
-    return columns.from_jsons(values, bad_rows + len(lines) - len(rows))
+    return columns.from_jsons(values).with_bad_rows(len(lines) - len(rows), BadLine.JSON)
 
 
 def json_line(line: bytes) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,21 +37,11 @@ _NONCE_BYTES = 12
 _Result = TypeVar("_Result")
 
 
-class SealedSpool:
-    """First `append`, then `seal`, then read it like a seekable binary file. Leaving the `with` block closes it."""
+class SeekableBytes(ABC):
+    """What is shared by those who are read like a seekable binary file: a size and a position."""
 
-    def __init__(self, *, max_bytes: int, folder: Path | None) -> None:
-        self._max_bytes = max_bytes
-        self._cipher = AESGCM(AESGCM.generate_key(bit_length=256))
-        self._tail = bytearray(BLOCK_BYTES)
-        self._tail_bytes = 0
-        self._blocks = 0
-        self._size = 0
-        self._position = 0
-        self._opened: OrderedDict[int, bytes] = OrderedDict()
-        self._sealed = False
-        self._damaged = False
-        self._file = _held(lambda: tempfile.TemporaryFile("w+b", buffering=0, dir=folder))  # noqa: SIM115 - see close
+    _size = 0
+    _position = 0
 
     def __enter__(self) -> Self:
         return self
@@ -62,6 +53,35 @@ class SealedSpool:
 
     def __len__(self) -> int:
         return self._size
+
+    def tell(self) -> int:
+        """The offset at which the next `read` starts."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Set the offset at which the next `read` starts, and return it."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = max(0, base + offset)
+        return self._position
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is held."""
+
+
+class SealedSpool(SeekableBytes):
+    """First `append`, then `seal`, then read it like a seekable binary file. Leaving the `with` block closes it."""
+
+    def __init__(self, *, max_bytes: int, folder: Path | None) -> None:
+        self._max_bytes = max_bytes
+        self._cipher = AESGCM(AESGCM.generate_key(bit_length=256))
+        self._tail = bytearray(BLOCK_BYTES)
+        self._tail_bytes = 0
+        self._blocks = 0
+        self._opened: OrderedDict[int, bytes] = OrderedDict()
+        self._sealed = False
+        self._damaged = False
+        self._file = _held(lambda: tempfile.TemporaryFile("w+b", buffering=0, dir=folder))  # noqa: SIM115 - see close
 
     def fileno(self) -> int:
         """The file descriptor of the unlinked file."""
@@ -112,16 +132,6 @@ class SealedSpool:
             self._opened.clear()
             del self._cipher
 
-    def tell(self) -> int:
-        """The offset at which the next `read` starts."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Set the offset at which the next `read` starts, and return it."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
-        self._position = max(0, base + offset)
-        return self._position
-
     def read(self, count: int = -1) -> bytes:
         """The next `count` bytes (all if negative), fewer at the end; allocates no more than there are bytes left."""
         if not self._sealed:
@@ -138,7 +148,8 @@ class SealedSpool:
         return b"".join(parts)
 
     def _write_tail(self) -> None:
-        self._write_block(memoryview(self._tail)[: self._tail_bytes])
+        with memoryview(self._tail) as tail, tail[: self._tail_bytes] as plain:  # let go of where the disk refuses it
+            self._write_block(plain)
         self._tail_bytes = 0
 
     def _write_block(self, plain: memoryview) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,13 @@ COMPARED_BOUNDS = (1, 2, 5, 10)  # rows per person for which `check_upload` says
 
 # Takes the ids of persons, None where a unit is one record, and their records.
 _Sink = Callable[[pa.Array | None, Records], None]
+
+
+class Explainer(Protocol):
+    """Is told of each batch and of what became of it: `app.ingest.losses`."""
+
+    def add(self, batch: Batch, judged: Judged) -> None:
+        """Note one batch; its arrays are valid during the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -174,11 +182,12 @@ def check_upload(
     out_of_range: OutOfRange,
     limits: Limits,
     unit: Unit = RECORD,
+    explainer: Explainer | None = None,
 ) -> Ingest:
     """The numbers of rows that an upload of this body would give, by the same readers, without counting on a grid.
 
     They are exact, so show them to the curator only. For persons, `Ingest.rows_kept_by` compares COMPARED_BOUNDS.
-    Raises IngestError.
+    An explainer is told of each batch, and can say why rows are lost. Raises IngestError.
     """
     if unit.is_person and holds_body(chunks, media_type=media_type, gzip=gzip):
         limits = limits.halved()
@@ -190,6 +199,7 @@ def check_upload(
         out_of_range=out_of_range,
         limits=limits,
         unit=unit,
+        explainer=explainer,
     )
     if unit.is_person:
         return source.take_people(lambda _records: None, compared=COMPARED_BOUNDS)
@@ -207,6 +217,7 @@ class _Source:
     out_of_range: OutOfRange
     limits: Limits
     unit: Unit
+    explainer: Explainer | None = None
 
     def take(self, sink: _Sink) -> Ingest:
         """Pass every record to `sink` and return the numbers of rows. Closes the reader and its spool on any exit."""
@@ -217,7 +228,8 @@ class _Source:
         most_wide = limits.most_wide_rows(self.domain)
         wide = wide and most_wide < limits.max_rows
         cap, most = (Cap.WIDE_ROWS, most_wide) if wide else (Cap.ROWS, limits.max_rows)
-        wanted = Wanted(self.domain.attributes, self.unit.column)
+        explainer = self.explainer
+        wanted = Wanted(self.domain.attributes, self.unit.column, explained=explainer is not None)
         batches = read_batches(self.chunks, wanted, media_type=self.media_type, gzip=self.gzip, limits=limits)
         # A sink of persons holds records of several batches; any other is done with a batch when it returns.
         workspace = None if self.unit.is_person else Workspace()
@@ -228,6 +240,8 @@ class _Source:
             total += judged.ingest
             if total.rows_read > most:
                 raise UploadTooLarge(cap, most)
+            if explainer is not None:
+                explainer.add(batch, judged)
             sink(judged.ids, judged.records)
 
         with closing(batches), Relay(count) as relay:
@@ -253,11 +267,15 @@ class _Source:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Judged:
-    """The records of a batch, the ids of their persons (None where they are not wanted), and the numbers of rows."""
+    """The records of a batch, the ids of their persons (None where they are not wanted), and the numbers of rows.
+
+    `kept` marks the rows that became records, among those that have an id if ids are wanted; None where all did.
+    """
 
     records: Records
     ids: pa.Array | None
     ingest: Ingest
+    kept: NDArray[np.bool_] | None
 
 
 def judge(batch: Batch, domain: Domain, out_of_range: OutOfRange, workspace: Workspace | None = None) -> Judged:
@@ -272,7 +290,7 @@ def judge(batch: Batch, domain: Domain, out_of_range: OutOfRange, workspace: Wor
         rows_dropped=len(batch) - len(taken.records) + batch.bad_rows,
         rows_clipped=taken.rows_clipped,
     )
-    return Judged(taken.records, _kept(usable.ids, taken.kept), ingest)
+    return Judged(taken.records, _kept(usable.ids, taken.kept), ingest, taken.kept)
 
 
 def _with_ids(batch: Batch) -> Batch:

@@ -43,7 +43,7 @@ def holds(tx: Connection, replay: Replay, seen: Seen) -> bool:
     """
     if seen.size == 0:
         return True
-    stored = tx.execute(select(ledger.c.hash).where(ledger.c.seq == seen.size)).scalar_one_or_none()
+    stored = tx.execute(select(ledger.c.hash).where(ledger.c.seq == seen.size)).scalars().first()
     if stored is None:
         return False
     if seen.hash is not None:

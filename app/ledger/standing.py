@@ -17,12 +17,16 @@ class Standing:
     `step` is the place of its last draw (`core.ledger.kinds.STEPS`), 0 before the first. Where rows are counted
     elsewhere, `size` is the bought size, once it is drawn, and `layers` are the digests of the layers drawn so far.
     `card` is the digest of its card, once it is published; None for a release from before there were cards.
+    `label` is what its order is called; None where nobody said. `ordered` and `published` are UTC days.
     """
 
     state: State
     epsilon: Epsilon
     seq: int
     digest: str | None
+    ordered: str
+    label: str | None = None
+    published: str | None = None
     step: int = 0
     size: int | None = None
     layers: tuple[bytes, ...] = ()
@@ -39,6 +43,9 @@ class Standing:
             epsilon=Epsilon(record.nano),
             seq=record.charge_seq,
             digest=digest,
+            ordered=record.ordered,
+            label=record.label,
+            published=record.published,
             step=record.step,
             size=record.size,
             layers=record.layers,

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.errors import CorruptSynopsis, LedgerBroken, NotReady
 from app.ledger.book import Book
 from app.ledger.entries import holds
 from app.ledger.replay import stored_after
-from app.log.checkpoints import fault_of
+from app.ledger.signed_tree import SignedTree
+from app.ledger.witness import Seen
 from app.releases import datasets
 from app.releases.cards import stored_card
 from app.releases.orders import ReleaseOrder
 from app.releases.publishing import layer_bytes
 from app.releases.reading import stored_synopsis
 from app.service import Service
-from app.storage.tables import checkpoints
+from app.storage.tables import ledger
 from core.adaptive.cells import AdaptiveCells
 from core.checkpoint import Checkpoint as StillWanted
 from core.checkpoint import carry_on
@@ -31,9 +32,6 @@ from core.ledger.accounts import ReleaseRecord
 from core.ledger.chain import Verification, Walk
 from core.ledger.entry import LedgerEntry, Stored
 from core.ledger.kinds import Kind
-from core.log.checkpoint import Checkpoint
-from core.log.note import Note
-from core.log.tree import Frontier
 from core.plan import planned_size
 from core.synopsis import Synopsis
 
@@ -53,8 +51,7 @@ def verify_all(service: Service, checkpoint: StillWanted = carry_on) -> Verifica
 def verify_steps(service: Service, *, every: int | None) -> Iterator[Verification]:
     """The same in steps: the progress after each `every` entries, and last the outcome."""
     # What is compared with is read first: entries that are committed meanwhile only make the ledger longer.
-    seen, (roots, changed) = service.witness.seen(), _signed_roots(service)
-    walk, tree = Walk(), Frontier()
+    seen, tree, walk = service.witness.seen(), SignedTree(service), Walk()
     reason = None
     for stored in _rows(service):
         reason = walk.step(stored)
@@ -63,53 +60,54 @@ def verify_steps(service: Service, *, every: int | None) -> Iterator[Verificatio
             if reason is not None:
                 yield _ended(service, _before(walk, stored.entry, reason))
                 return
-        reason = reason or _tree_fault(walk, tree, roots)
         if reason is not None:
             break
+        fault = tree.append(bytes.fromhex(walk.head.hash))
+        if fault is not None:
+            yield _ended(service, _after(walk, fault.entries, fault.reason))
+            return
         if every is not None and walk.head.seq % every == 0:
             yield walk.standing()
     outcome = walk.standing(reason)
-    if outcome.valid and roots:
-        outcome = Verification(outcome.entries, outcome.head, first_bad=tree.size + 1, reason=_CUT)
-    if outcome.valid and changed is not None:
-        outcome = Verification(outcome.entries, outcome.head, first_bad=tree.size + 1, reason=changed)
     if outcome.valid:
-        with service.database.read_only() as tx:
-            agrees = holds(tx, service.replay, seen)
-        if not agrees:
-            reason = "The ledger does not hold the entries that the witness file saw."
-            outcome = Verification(outcome.entries, outcome.head, first_bad=seen.size, reason=reason)
+        outcome = _compared(service, walk, tree, seen)
     yield _ended(service, outcome)
 
 
-_OTHER_TREE = "The entries up to this one are not those that a checkpoint of the log was signed for."
-_CUT = "A checkpoint of the log was signed for more entries than there are."
-
-
-def _tree_fault(walk: Walk, tree: Frontier, roots: dict[int, bytes]) -> str | None:
-    """Take the entry that was walked last into the tree; why that is not the one that was signed, if it is not."""
-    tree.append(bytes.fromhex(walk.head.hash))
-    return None if roots.pop(tree.size, tree.root) == tree.root else _OTHER_TREE
-
-
-def _signed_roots(service: Service) -> tuple[dict[int, bytes], str | None]:
-    """The roots of the checkpoints on record, by size; and why one of them is not what the log signed, if so."""
+def _compared(service: Service, walk: Walk, tree: SignedTree, seen: Seen) -> Verification:
+    """A chain that verifies in itself, compared with the last checkpoints, the witness file, and all rows there are."""
+    reason = tree.fault_at_end()
+    if reason is not None:
+        return _after(walk, tree.size, reason)
     with service.database.read_only() as tx:
-        rows = tx.execute(select(checkpoints.c.size, checkpoints.c.note).order_by(checkpoints.c.size)).all()
-    roots: dict[int, bytes] = {}
-    for size, note in rows:
-        fault = fault_of(service, size, note)
-        if fault is not None:
-            return roots, fault
-        root = Checkpoint.of(Note.parse(note)).root
-        if roots.setdefault(size, root) != root:
-            return roots, _OTHER_TREE
-    return roots, None
+        agrees = holds(tx, service.replay, seen)
+    if not agrees:
+        # Cut short, or from the last checkpoint on another ledger: a root does not tell where.
+        good = tree.size if tree.size < seen.size else min(tree.vouched, seen.size - 1)
+        return _after(walk, good, _UNSEEN.format(seen=seen.size))
+    return _row_beside_entries(service, walk) or walk.standing()
 
 
 def _ended(service: Service, outcome: Verification) -> Verification:
     service.replay.report(outcome)
     return outcome
+
+
+def _after(walk: Walk, entries: int, reason: str) -> Verification:
+    """An outcome for a chain whose entries hold among themselves, and of which only so many are known to be right."""
+    return Verification(entries=entries, head=walk.head, first_bad=entries + 1, reason=reason)
+
+
+def _row_beside_entries(service: Service, walk: Walk) -> Verification | None:
+    """An outcome for a row that the walk did not come by: of a number below 1, or of one that another row has."""
+    number = ledger.c.seq
+    odd = select(number).where(number <= walk.head.seq).group_by(number).having((number < 1) | (func.count() > 1))
+    with service.database.read_only() as tx:
+        row = tx.execute(odd.order_by(number).limit(1)).first()
+    return None if row is None else _after(walk, max(0, row.seq - 1), f"There is a row too many with number {row.seq}.")
+
+
+_UNSEEN = "The ledger does not hold the {seen} entries that the witness file saw."
 
 
 def _before(walk: Walk, entry: LedgerEntry, reason: str) -> Verification:

@@ -1,48 +1,84 @@
 """Checkpoints that people see: the newest one, and those that receipts are pinned to.
 
-Rows of the table `checkpoints` only ever grow in size, so the smallest one that holds an entry never changes: that is
-the one that a receipt is pinned to. With a quorum configured only rows that it signed count.
+Sealed rows of the table `checkpoints` only ever grow in size, and so do the others. So the smallest sealed one that
+holds an entry never changes: that is the one that a receipt is pinned to.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Select, func, insert, select
 
-from app.errors import NotReady, ReceiptPending
+from app.errors import NotReady, NotSealed, ReceiptPending
 from app.service import Service
-from app.storage.tables import checkpoints, ledger, ledger_lock
+from app.storage.tables import checkpoints, cosignatures, ledger, ledger_lock, periods
 from core.ledger.kinds import PRIVATE_TIMES
 from core.log.checkpoint import Checkpoint
-from core.log.note import InvalidNote, Note
+from core.log.note import InvalidNote, Note, Signature
 from core.log.policy import Policy
+
+_NEWEST = select(checkpoints).order_by(checkpoints.c.size.desc(), checkpoints.c.sealed.desc()).limit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """A checkpoint on record, and whether a quorum had signed it."""
+
+    note: Note
+    sealed: bool
 
 
 def newest(service: Service) -> Note:
-    """The newest checkpoint that anybody may see: with a quorum configured, the newest one that it signed, if any."""
+    """The newest checkpoint that anybody may see: it never has fewer entries than one that was shown before.
+
+    With a quorum configured, the newest one that it signed; NotSealed before there is one.
+    """
     if service.settings.read_only:
         return _newest_signed(service)
+    if not service.needs_quorum:
+        note = service.checkpoint(public_size(service))
+        _record_unsealed(service, note)
+        return note
     sealed = newest_sealed(service)
-    if sealed is None:
-        return service.checkpoint(public_size(service))
     if is_due(service):
         service.cosigner.wake(service)
+    if sealed is None:
+        raise NotSealed(service.cosigner.seconds_left)
     return sealed
 
 
-def pinned(service: Service, seq: int) -> Note:
-    """The checkpoint for receipts about an entry: the same one for ever. ReceiptPending where there is none yet."""
+def _record_unsealed(service: Service, note: Note) -> None:
+    """Before more is shown than a quorum ever signed, keep that: a quorum that is configured again goes on from it."""
+    with service.database.read_only() as tx:
+        row = tx.execute(_NEWEST).first()
+    if row is not None and row.sealed and row.size < Checkpoint.of(note).size:
+        store(service, note, sealed=False)
+
+
+def pinned(service: Service, seq: int) -> StoredCheckpoint:
+    """The checkpoint for receipts about an entry: a sealed one is the same for ever. ReceiptPending if there is none.
+
+    Where no quorum was configured it is one without its signatures, until a quorum has signed the entry as well.
+    Waits for no witness: they are asked in the background.
+    """
     stored = _smallest(service, seq)
-    if stored is None:
-        if service.needs_quorum:
-            service.cosigner.sign_newest(service)
-        elif public_size(service) >= seq and not service.settings.read_only:
+    if stored is None and not service.settings.read_only and public_size(service) >= seq:
+        if is_due(service):
+            raise ReceiptPending(_UNSIGNED, retry_after=service.cosigner.asked(service))
+        if not service.needs_quorum:
             store(service, service.checkpoint(public_size(service)), sealed=False)
-        stored = _smallest(service, seq)
+            stored = _smallest(service, seq)
     if stored is None:
-        raise ReceiptPending(service.ticks.seconds_left(service.clock()))
+        raise ReceiptPending(_NOT_SHOWN, retry_after=service.ticks.seconds_left(service.clock()))
     return stored
+
+
+_UNSIGNED = "the log's outside witnesses are being asked to sign."
+_NOT_SHOWN = "when a synopsis was published is not told to the minute, so the log's next checkpoint is awaited."
 
 
 def is_due(service: Service) -> bool:
@@ -78,18 +114,47 @@ def _sizes(service: Service) -> tuple[int, int]:
     return size if row[1] is None else min(row[1], size), row[0] or 0
 
 
+def shown_at(service: Service, seq: int) -> datetime:
+    """When an entry was shown at the latest: at the end of its period, or of its day where no period is on record."""
+    began = select(periods.c.start).where(periods.c.size < seq).order_by(periods.c.start.desc()).limit(1)
+    with service.database.read_only() as tx:
+        row = tx.execute(select(ledger.c.at, began.scalar_subquery()).where(ledger.c.seq == seq)).one()
+    midnight = datetime.fromisoformat(row[0][:10]).replace(tzinfo=UTC)
+    if row[1] is None or row[1] < midnight.timestamp():  # of another period, before RUGNIK_CHECKPOINT_SECONDS was set
+        return midnight + timedelta(days=1)
+    return datetime.fromtimestamp(row[1] + service.settings.checkpoint_seconds, UTC)
+
+
 def newest_sealed(service: Service) -> Note | None:
-    """The newest checkpoint that the quorum of the policy signed; None where no quorum is asked for."""
+    """The newest checkpoint, if the quorum of the policy signed it; None where no quorum is asked for.
+
+    One without a quorum that is larger was shown since then, while none was configured.
+    """
     if service.policy is None or not service.needs_quorum:
         return None
-    query = select(checkpoints).where(checkpoints.c.sealed).order_by(checkpoints.c.size.desc()).limit(1)
-    note = _own(service, query)
-    try:
-        if note is not None:
+    stored = _own(service, _NEWEST)
+    if stored is None or not stored.sealed:
+        return None
+    for note in (stored.note, _with_kept_signatures(service, service.policy, stored.note)):
+        with suppress(InvalidNote):
             service.policy.require_cosigned(note)
-    except InvalidNote:
-        return None  # by a quorum of another policy
-    return note
+            return note
+    return None
+
+
+def _with_kept_signatures(service: Service, policy: Policy, note: Note) -> Note:
+    """A checkpoint that a quorum of an earlier policy sealed, with the signatures of this policy's witnesses."""
+    query = select(cosignatures).where(cosignatures.c.size == Checkpoint.of(note).size).order_by(cosignatures.c.signer)
+    with service.database.read_only() as tx:
+        rows = tx.execute(query).all()
+    kept = []
+    for row in rows:
+        witness = policy.witnesses.get(row.signer)
+        with suppress(InvalidNote):
+            signature = Signature.parse(row.line)
+            if witness is not None and signature.is_valid(witness.key, note.text):
+                kept.append(signature)
+    return Note(note.text, tuple(dict.fromkeys((*note.signatures, *kept))))
 
 
 def store(service: Service, note: Note, *, sealed: bool) -> None:
@@ -108,6 +173,8 @@ def fault_of(service: Service, size: int, note: str) -> str | None:
 
     The root is not compared.
     """
+    if not isinstance(note, str):  # SQLite keeps any type in any column
+        return _UNREADABLE
     try:
         parsed = Note.parse(note)
         if Checkpoint.of(parsed).size != size:
@@ -136,19 +203,20 @@ def _lines_of(policy: Policy) -> str:
 
 def _newest_signed(service: Service) -> Note:
     """Of a service that is read-only, and signs nothing: the newest note that is stored."""
-    query = select(checkpoints).order_by(checkpoints.c.size.desc(), checkpoints.c.sealed.desc()).limit(1)
-    stored = _own(service, query)
+    stored = _own(service, _NEWEST)
     if stored is None:
         raise NotReady("This service is read-only and signs nothing, and no checkpoint was stored before.")
-    return stored
+    return stored.note
 
 
-def _smallest(service: Service, seq: int) -> Note | None:
-    query = select(checkpoints).where(checkpoints.c.size >= seq, checkpoints.c.sealed == service.needs_quorum)
-    return _own(service, query.order_by(checkpoints.c.size).limit(1))
+def _smallest(service: Service, seq: int) -> StoredCheckpoint | None:
+    """The smallest sealed checkpoint with an entry, or else, without a quorum, the smallest one."""
+    query = select(checkpoints).where(checkpoints.c.size >= seq).order_by(checkpoints.c.size).limit(1)
+    sealed = _own(service, query.where(checkpoints.c.sealed))
+    return sealed if sealed is not None or service.needs_quorum else _own(service, query)
 
 
-def _own(service: Service, query: Select[Any]) -> Note | None:
+def _own(service: Service, query: Select[Any]) -> StoredCheckpoint | None:
     """The checkpoint of a stored row. NotReady where this log did not sign it, or has other entries: it was changed."""
     with service.database.read_only() as tx:
         row = tx.execute(query).first()
@@ -160,5 +228,5 @@ def _own(service: Service, query: Select[Any]) -> Note | None:
             service.replay.refresh()
         note, tree = Note.parse(row.note), service.replay.tree
         if row.size <= tree.size and tree.root(row.size) == Checkpoint.of(note).root:
-            return note
+            return StoredCheckpoint(note, row.sealed)
     raise NotReady(fault or _OTHER_ROOT)

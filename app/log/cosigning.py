@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
+from math import ceil
 from pathlib import Path
 
 import structlog
@@ -30,6 +31,7 @@ log = structlog.get_logger(__name__)
 
 _ROUNDS = 3  # of asking, where other workers show newer checkpoints meanwhile
 _LONGEST_PAUSE = 60.0  # seconds between two rounds in the background, while the quorum is missing
+_MOST_WAITING = 4  # threads of uploads that wait for a round at once; further ones are refused
 
 
 class Cosigner:
@@ -45,7 +47,7 @@ class Cosigner:
         self._failures = 0
         self._not_before = -float("inf")
         self._thread: threading.Thread | None = None
-        self._unsigned_since: datetime | None = None
+        self._waiting = threading.BoundedSemaphore(_MOST_WAITING)
         self._alarm: str | None = None
         self.last: Collected | None = None
 
@@ -61,6 +63,21 @@ class Cosigner:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._ask_quietly, args=(service,), name="cosign", daemon=True)
                 self._thread.start()
+
+    def asked(self, service: Service) -> int:
+        """Ask in the background, and say in how many seconds that may have helped.
+
+        NotReady where a witness has signed another past than the database has.
+        """
+        self.wake(service)
+        if self._alarm is not None:
+            raise NotReady(self._alarm)
+        return self.seconds_left
+
+    @property
+    def seconds_left(self) -> int:
+        """How long until a round may have ended, in whole seconds; after rounds that failed, until the next one."""
+        return ceil(max(1.0, self._not_before - time.monotonic()))
 
     def sign_newest(self, service: Service, *, is_start: bool = False) -> None:
         """Ask for signatures on the newest checkpoint that may be shown, unless a quorum signed it already.
@@ -84,11 +101,11 @@ class Cosigner:
         return self._policy is not None and not service.settings.read_only
 
     def _sign(self, service: Service, policy: Policy, *, is_start: bool) -> None:
-        """Ask until a quorum has signed. It decides: what fewer witnesses than it takes say otherwise is logged."""
+        """Ask until a quorum has signed. It decides: what as many say as may be corrupt is logged, and no more."""
         for _ in range(_ROUNDS):
             size = checkpoints.public_size(service)
             is_due = size > 0 and checkpoints.is_due(service)
-            if not is_due and not is_start and (size == 0 or self._has_signed(service, size)):
+            if not is_due and not is_start and self._signed_size(service) >= size:
                 self._succeeded()
                 return
             note, tree = service.checkpoint(size), service.replay.tree
@@ -102,18 +119,18 @@ class Cosigner:
                     checkpoints.store(service, cosigned, sealed=True)
                 self._succeeded()
                 return
-            self._alarm = " ".join(collected.refusals[name] for name in disagreeing) or None
+            believed = policy.quorum is None or len(disagreeing) > policy.tolerated  # fewer of them may be corrupt
+            self._alarm = " ".join(collected.refusals[name] for name in disagreeing if believed) or None
             if not collected.ahead or self._alarm is not None:
                 break  # otherwise another worker has shown a larger checkpoint meanwhile
         if size == 0:
             return
         self._failures += 1
         self._not_before = time.monotonic() + min(_LONGEST_PAUSE, 2.0**self._failures)
-        self._unsigned_since = self._unsigned_since or service.clock()
         log.warning("quorum_missing", size=size, silent=sorted(collected.silent), refused=sorted(collected.refusals))
 
     def _succeeded(self) -> None:
-        self._alarm, self._unsigned_since, self._failures, self._not_before = None, None, 0, -float("inf")
+        self._alarm, self._failures, self._not_before = None, 0, -float("inf")
 
     def _is_met(self, names: Iterable[str]) -> bool:
         """Whether these witnesses are enough: a quorum, or all of them where no quorum has to sign."""
@@ -136,31 +153,34 @@ class Cosigner:
             return woken
 
     def require_signed(self, service: Service, seq: int) -> None:
-        """NotCosigned where no quorum has signed a tree with this entry, though it was asked now if need be."""
-        if not service.needs_quorum or self._has_signed(service, seq):
+        """NotCosigned where no quorum has signed a tree with this entry, though it was asked now if need be.
+
+        Few threads wait for the witnesses at a time: what else the service does needs threads as well.
+        """
+        if not service.needs_quorum or self._signed_size(service) >= seq:
             return
-        self.sign_newest(service)
-        if not self._has_signed(service, seq):
+        if not self._waiting.acquire(blocking=False):
+            raise NotCosigned
+        try:
+            self.sign_newest(service)
+        finally:
+            self._waiting.release()
+        if self._signed_size(service) < seq:
             raise NotCosigned
 
-    def _has_signed(self, service: Service, seq: int) -> bool:
-        """Whether enough witnesses have each signed a tree with this entry. An honest one signs no two histories."""
-        return self._is_met(name for name, (size, _) in signers(service).items() if size >= seq)
+    def _signed_size(self, service: Service) -> int:
+        """The most entries of which enough witnesses have each signed a tree. An honest one signs no two histories."""
+        sizes = {name: size for name, (size, _) in signers(service).items()}
+        for size in sorted(set(sizes.values()), reverse=True):
+            if self._is_met(name for name, signed in sizes.items() if signed >= size):
+                return size
+        return 0
 
     def check_at_start(self, service: Service) -> None:
-        """Show the witnesses the newest checkpoint.
-
-        LedgerRewound where more of them saw another past than may be corrupt. Where it is fewer, they may lie: the
-        service starts, says so, and reads no row until a quorum has signed.
-        """
+        """Show the witnesses the newest checkpoint. LedgerRewound where more of them saw another past than may lie."""
         try:
             self.sign_newest(service, is_start=True)
         except NotReady as error:
-            policy, last = self._policy, self.last
-            assert policy is not None  # noqa: S101 - nobody was asked otherwise
-            assert last is not None  # noqa: S101 - nobody was asked otherwise
-            if policy.quorum is not None and len(_disagreeing(service, last)) <= policy.tolerated:
-                return
             raise LedgerRewound(
                 f"{error} Restore the newest copy of the database, or 'rugnik ledger restore' from an export."
             ) from None
@@ -168,13 +188,16 @@ class Cosigner:
     def require_in_time(self, service: Service) -> None:
         """NotReady where a witness saw another past, or the quorum was silent for over RUGNIK_WITNESS_GRACE_HOURS.
 
+        That begins when the oldest entry that no quorum signed was shown, so a restart does not begin it anew.
         Does not wait for witnesses: they are asked in the background, and the next call sees what came of it.
         """
-        self.wake(service)
-        if self._alarm is not None:
-            raise NotReady(self._alarm)
-        since, grace = self._unsigned_since, timedelta(hours=service.settings.witness_grace_hours)
-        if since is not None and service.clock() - since > grace:
+        if not self._is_asking(service):
+            return
+        self.asked(service)
+        signed, grace = self._signed_size(service), timedelta(hours=service.settings.witness_grace_hours)
+        if signed >= checkpoints.public_size(service):
+            return
+        if service.clock() - checkpoints.shown_at(service, signed + 1) > grace:
             raise NotReady("The quorum of outside witnesses has not signed the ledger for too long.")
 
 

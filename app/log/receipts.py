@@ -29,10 +29,11 @@ class Receipted:
     release: str
     synopsis: Synopsis
     receipt: Receipt
+    final: bool  # a quorum has signed it: its bytes never change
 
 
 def receipt(service: Service, caller: Principal, release_id: str) -> Receipted:
-    """The receipt of a published release: the same bytes for ever. ReceiptPending until a checkpoint holds it."""
+    """The receipt of a published release, from what is on record. ReceiptPending until a checkpoint holds it."""
     with read_book(service) as book:
         release = load(book, caller, release_id)
         record = book.release(release_id)
@@ -45,12 +46,12 @@ def receipt(service: Service, caller: Principal, release_id: str) -> Receipted:
     publish = None if row is None else entry_or_none(row)
     if publish is None:
         raise NotFound("The ledger has no entry of this release's publication that can be read.")
-    note = checkpoints.pinned(service, publish.seq)
-    size, tree = Checkpoint.of(note).size, service.replay.tree
+    stored = checkpoints.pinned(service, publish.seq)
+    size, tree = Checkpoint.of(stored.note).size, service.replay.tree
     magic, header, _ = synopsis.to_bytes().split(b"\n", 2)
     published, charged = (tree.inclusion_proof(entry.seq - 1, size) for entry in (publish, charge))
-    made = Receipt.of(publish, charge, published, charged, f"{magic.decode()}\n{header.decode()}\n", note)
-    return Receipted(release_id, synopsis, made)
+    made = Receipt.of(publish, charge, published, charged, f"{magic.decode()}\n{header.decode()}\n", stored.note)
+    return Receipted(release_id, synopsis, made, stored.sealed)
 
 
 def consistency(service: Service, old: int) -> tuple[Note, list[bytes]]:

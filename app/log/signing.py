@@ -78,6 +78,8 @@ def open_log(settings: Settings, database: Database, *, lost_key: bool = False) 
             f"RUGNIK_ORIGIN is {settings.origin}, and this log has been called {row.origin} since its first start. "
             "Leave it out, or set it to that name."
         )
+    if not isinstance(row.origin, str) or not isinstance(row.verifier, str):  # SQLite keeps any type in any column
+        raise CannotStart(_CHANGED)
     try:
         first = VerifierKey.parse(row.verifier)
         keys = tuple(SigningKey(row.origin, SignatureType.LOG, secret) for secret in secrets_kept)

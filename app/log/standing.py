@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.errors import NotSealed
 from app.log import checkpoints
 from app.log.cosigning import signers
 from app.service import Service, timestamp
@@ -28,15 +29,14 @@ class WitnessStanding:
 
 @dataclass(frozen=True, slots=True)
 class LogStanding:
-    """The newest checkpoint that is shown, the newest that a quorum signed, the witnesses, and the suggested policy."""
+    """The newest checkpoint that is shown, if any; the witnesses, and the suggested policy."""
 
     origin: str
     verifier: str
-    note: str
-    size: int
-    root: str
+    note: str | None
+    size: int | None
+    root: str | None
     needs_quorum: bool
-    sealed_size: int | None
     tolerated: int
     witnesses: tuple[WitnessStanding, ...]
     policy: str
@@ -54,16 +54,18 @@ class PathStep:
 
 def log_standing(service: Service) -> LogStanding:
     """How the log stands, without asking any witness."""
-    note = checkpoints.newest(service)
-    checkpoint, sealed = Checkpoint.of(note), checkpoints.newest_sealed(service)
+    try:
+        note = checkpoints.newest(service)
+    except NotSealed:
+        note = None
+    checkpoint = None if note is None else Checkpoint.of(note)
     return LogStanding(
         origin=service.log.origin,
         verifier=str(service.log.verifier),
-        note=str(note),
-        size=checkpoint.size,
-        root=checkpoint.root.hex(),
+        note=None if note is None else str(note),
+        size=None if checkpoint is None else checkpoint.size,
+        root=None if checkpoint is None else checkpoint.root.hex(),
         needs_quorum=service.needs_quorum,
-        sealed_size=None if sealed is None else Checkpoint.of(sealed).size,
         tolerated=service.policy.tolerated if service.policy is not None else 0,
         witnesses=_witnesses(service),
         policy=checkpoints.policy_text(service),

@@ -41,9 +41,8 @@ class Ticks:
         start = self._start(now)
         if start is None:
             return null()
-        return (
-            select(periods.c.size).where(periods.c.start >= start).order_by(periods.c.start).limit(1).scalar_subquery()
-        )
+        newest = periods.c.start.desc()  # a later one than that of `now` where the clock was set back
+        return select(periods.c.size).where(periods.c.start >= start).order_by(newest).limit(1).scalar_subquery()
 
     def seconds_left(self, now: datetime) -> int:
         """How long it takes until the next period begins."""

@@ -24,7 +24,7 @@ def from_query(sources: Sequence[Callable[..., Any]], sent: Query) -> dict[str, 
             if given:
                 values[name] = value_of(hint, list(given) if _is_list(hint) else given[-1], place)
             elif parameter.default is Parameter.empty:
-                raise fault(place, "missing", "Field required")
+                raise fault(place, "missing")
             else:
                 values[name] = parameter.default
         except Faults as faults:
@@ -45,7 +45,7 @@ def from_body(function: Callable[..., Any], content: bytes) -> dict[str, Any]:
     try:
         sent = json.loads(content)
     except json.JSONDecodeError as error:
-        raise fault(("body", error.pos), "json_invalid", "JSON decode error") from None
+        raise fault(("body", error.pos), "json_invalid") from None
     return {name: value_of(hint, sent, ("body",))}
 
 

@@ -2,7 +2,7 @@
 
 The types are those that parameters and bodies of questions have: whole numbers, numbers, truth values, texts, choices,
 lists, alternatives of these, and the dataclasses of `rugnik.wire`, with the Limits of `Annotated`. A fault has the
-fields that pydantic gives it, so that `app.problems.invalid_request` words both. `tests/app/offline` compares the two.
+fields that pydantic gives it, so that `app.faults` words both. `tests/app/offline` compares the two.
 """
 
 from __future__ import annotations
@@ -23,25 +23,20 @@ _NO_LIMITS = Limits()
 _INTEGER = re.compile(r"[+-]?[0-9]+(_[0-9]+)*(\.0+)?", re.ASCII)
 _MOST_DIGITS = 4300
 _YES, _NO = ("1", "on", "t", "true", "y", "yes"), ("0", "off", "f", "false", "n", "no")
-_BOUNDS = {
-    "le": ("less_than_equal", "less than or equal to"),
-    "lt": ("less_than", "less than"),
-    "ge": ("greater_than_equal", "greater than or equal to"),
-    "gt": ("greater_than", "greater than"),
-}
+_BOUNDS = {"le": "less_than_equal", "lt": "less_than", "ge": "greater_than_equal", "gt": "greater_than"}
 
 
 class Faults(Exception):
-    """Everything that is wrong with a request, as pydantic lists it: `loc`, `type`, `msg`."""
+    """Everything that is wrong with a request, as pydantic lists it: `loc`, `type`, `ctx`, `input`."""
 
     def __init__(self, listed: Sequence[Mapping[str, Any]]) -> None:
         super().__init__("The request does not fit its declaration.")
         self.listed = tuple(listed)
 
 
-def fault(place: Place, kind: str, message: str) -> Faults:
-    """One thing that is wrong."""
-    return Faults([{"loc": place, "type": kind, "msg": message}])
+def fault(place: Place, kind: str, sent: Any = None, **limits: Any) -> Faults:
+    """One thing that is wrong with what was sent at this place, and the limits that it breaks."""
+    return Faults([{"loc": place, "type": kind, "ctx": limits, "input": sent}])
 
 
 def value_of(hint: Any, sent: Any, place: Place, limits: Limits = _NO_LIMITS) -> Any:
@@ -73,7 +68,7 @@ def _choice(sent: Any, choices: Sequence[str], place: Place, kind: str) -> str:
     if isinstance(sent, str) and sent in choices:
         return sent
     *others, last = [f"'{choice}'" for choice in choices]
-    raise fault(place, kind, f"Input should be {', '.join(others)} or {last}")
+    raise fault(place, kind, sent, expected=f"{', '.join(others)} or {last}")
 
 
 def _alternative(kinds: Sequence[Any], sent: Any, place: Place, limits: Limits) -> Any:
@@ -101,10 +96,10 @@ def _name(kind: Any) -> str:
 
 def _list(kind: Any, sent: Any, place: Place, limits: Limits) -> list[Any]:
     if not isinstance(sent, list):
-        raise fault(place, "list_type", "Input should be a valid list")
+        raise fault(place, "list_type", sent)
     most, least = limits.max_length, limits.min_length
     if most is not None and len(sent) > most:
-        raise fault(place, "too_long", f"List should have at most {_many(most, 'item')} after validation, {_not(sent)}")
+        raise fault(place, "too_long", sent, max_length=most)
     values: list[Any] = []
     listed: list[Mapping[str, Any]] = []
     for i, each in enumerate(sent):
@@ -115,24 +110,14 @@ def _list(kind: Any, sent: Any, place: Place, limits: Limits) -> list[Any]:
     if listed:
         raise Faults(listed)
     if least is not None and len(sent) < least:
-        raise fault(
-            place, "too_short", f"List should have at least {_many(least, 'item')} after validation, {_not(sent)}"
-        )
+        raise fault(place, "too_short", sent, min_length=least)
     return values
-
-
-def _not(sent: Sequence[Any]) -> str:
-    return f"not {len(sent)}"
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _body(kind: type[Body], sent: Any, place: Place) -> Body:
     """A dataclass from a JSON object: its fields in their order, then fields that it does not have."""
     if not isinstance(sent, Mapping):
-        raise fault(place, "dataclass_type", "Input should be a dictionary")
+        raise fault(place, "dataclass_type", sent)
     hints = get_type_hints(kind, include_extras=True)
     declared: Any = kind
     values: dict[str, Any] = {}
@@ -142,11 +127,11 @@ def _body(kind: type[Body], sent: Any, place: Place) -> Body:
             if each.name in sent:
                 values[each.name] = value_of(hints[each.name], sent[each.name], (*place, each.name))
             elif each.default is MISSING:
-                raise fault((*place, each.name), "missing", "Field required")
+                raise fault((*place, each.name), "missing")
         except Faults as faults:
             listed += faults.listed
     unknown = [name for name in sent if name not in hints]
-    listed += [{"loc": (*place, name), "type": "unexpected_keyword_argument", "msg": ""} for name in unknown]
+    listed += [{"loc": (*place, name), "type": "unexpected_keyword_argument"} for name in unknown]
     if listed:
         raise Faults(listed)
     return kind(**values)
@@ -154,10 +139,9 @@ def _body(kind: type[Body], sent: Any, place: Place) -> Body:
 
 def _text(sent: Any, place: Place, limits: Limits) -> str:
     if not isinstance(sent, str):
-        raise fault(place, "string_type", "Input should be a valid string")
+        raise fault(place, "string_type", sent)
     if limits.max_length is not None and len(sent) > limits.max_length:
-        message = f"String should have at most {_many(limits.max_length, 'character')}"
-        raise fault(place, "string_too_long", message)
+        raise fault(place, "string_too_long", sent, max_length=limits.max_length)
     return sent
 
 
@@ -168,8 +152,8 @@ def _truth(sent: Any, place: Place) -> bool:
         return bool(sent)
     is_whole = isinstance(sent, int | float) and -(2**63) <= sent < 2**63 and sent == int(sent)
     if isinstance(sent, str) or is_whole:
-        raise fault(place, "bool_parsing", "Input should be a valid boolean, unable to interpret input")
-    raise fault(place, "bool_type", "Input should be a valid boolean")
+        raise fault(place, "bool_parsing", sent)
+    raise fault(place, "bool_type", sent)
 
 
 def _whole(sent: Any, place: Place) -> int:
@@ -178,41 +162,48 @@ def _whole(sent: Any, place: Place) -> int:
     if isinstance(sent, float):
         return _whole_of_float(sent, place)
     if not isinstance(sent, str):
-        raise fault(place, "int_type", "Input should be a valid integer")
+        raise fault(place, "int_type", sent)
     text = sent.strip()
     if len(text) > _MOST_DIGITS:
         raise _too_many_digits(place)
     if _INTEGER.fullmatch(text) is None:
-        raise fault(place, "int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+        raise fault(place, "int_parsing", sent)
     return int(text.partition(".")[0])
 
 
 def _whole_of_float(sent: float, place: Place) -> int:
     if not isfinite(sent):
-        raise fault(place, "finite_number", "Input should be a finite number")
+        raise fault(place, "finite_number", sent)
     if not sent.is_integer():
-        raise fault(place, "int_from_float", "Input should be a valid integer, got a number with a fractional part")
+        raise fault(place, "int_from_float", sent)
     if not -(2.0**63) <= sent < 2.0**63:
         raise _too_many_digits(place)
     return int(sent)
 
 
 def _too_many_digits(place: Place) -> Faults:
-    return fault(place, "int_parsing_size", "Unable to parse input string as an integer, exceeded maximum size")
+    return fault(place, "int_parsing_size")
 
 
 def _number(sent: Any, place: Place, limits: Limits) -> float:
     if not isinstance(sent, int | float | str):
-        raise fault(place, "float_type", "Input should be a valid number")
+        raise fault(place, "float_type", sent)
     try:
-        number = float(sent) if not isinstance(sent, str) or sent.isascii() else None
+        number = float(_digits(sent)) if not isinstance(sent, str) or sent.isascii() else None
     except ValueError:
         number = None
     if number is None:
-        raise fault(place, "float_parsing", "Input should be a valid number, unable to parse string as a number")
+        raise fault(place, "float_parsing", sent)
     if limits.allow_inf_nan is False and not isfinite(number):
-        raise fault(place, "finite_number", "Input should be a finite number")
+        raise fault(place, "finite_number", sent)
     return number
+
+
+def _digits(sent: float | str) -> float | str:
+    """A number without single underscores between its other characters, as pydantic reads it."""
+    text = sent.strip() if isinstance(sent, str) else ""
+    is_grouped = "_" in text and "__" not in text and not text.startswith("_") and not text.endswith("_")
+    return text.replace("_", "") if is_grouped else sent
 
 
 def _bounded(number: float, place: Place, limits: Limits) -> float:
@@ -223,8 +214,8 @@ def _bounded(number: float, place: Place, limits: Limits) -> float:
         "ge": lambda bound: number >= bound,
         "gt": lambda bound: number > bound,
     }
-    for name, (kind, words) in _BOUNDS.items():
+    for name, kind in _BOUNDS.items():
         bound = getattr(limits, name)
         if bound is not None and not holds[name](bound):
-            raise fault(place, kind, f"Input should be {words} {bound}")
+            raise fault(place, kind, number, **{name: bound})
     return number

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
+import structlog
 import uvicorn
 from pydantic import ValidationError
 
@@ -15,7 +17,10 @@ from app.main import make_service
 from app.operations.observability import configure_logging
 from app.operations.start_checks import database_errors, prepare_data_folder, require_files, require_free, serving_alone
 from app.settings.settings import Settings
+from app.settings.unknown import sentence, unknown_variables
 from app.storage.database import Database
+
+log = structlog.get_logger(__name__)
 
 # How long a worker may take to start or to answer its supervisor. After uvicorn's own 5 s a worker that is still
 # importing is killed and started again, for ever on a busy machine.
@@ -34,9 +39,22 @@ def read_settings() -> Settings:
     )
 
 
+def settings_in_use() -> Settings:
+    """The settings of a service that is there already: a command about it must not begin another one beside it."""
+    settings = read_settings()
+    if settings.database_url is None and not settings.sqlite_path.exists():
+        raise CannotStart(
+            f"There is no service in {settings.data_dir}: set RUGNIK_DATA_DIR or RUGNIK_DATABASE_URL to those of the "
+            "service, or start it once."
+        )
+    return settings
+
+
 def serve(settings: Settings, *, host: str, port: int, workers: int, show_key: Callable[[str], None]) -> None:
     """Serve until a stop signal. The very first start passes a new admin key to `show_key`, once."""
     configure_logging(settings.log_level)
+    for name, nearest in unknown_variables(os.environ).items():
+        log.warning("unknown_variable", variable=name, nearest=nearest, meaning=sentence(name, nearest))
     require_free(host, port)
     require_files(settings.max_connections)
     service = make_service(settings)

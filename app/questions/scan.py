@@ -29,13 +29,16 @@ def scan(
 
     def answer(prepared: Prepared, checkpoint: Checkpoint, common: Common) -> wire.Scan:
         result = clusters.scan(prepared.histogram, ks, seed=seed, checkpoint=checkpoint)
+        advised = result.recommended
         return wire.Scan(
             **common,
+            notes=() if advised else (clusters.NOTHING_STANDS_OUT,),
             scan=tuple(
                 wire.ScanLine(k=line.k, inertia=line.inertia, stability=line.stability) for line in result.lines
             ),
             method=result.choice.method.value,
             method_reason=result.choice.reason,
+            recommended=None if advised is None else wire.RecommendedClusters(k=advised.k, reason=advised.reason),
         )
 
     return Question("scan", {"k": k, "seed": seed}, answer, effort_of=partial(effort_of_scan, ks=ks), costly=True)

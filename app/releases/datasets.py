@@ -47,7 +47,8 @@ class Dataset:
     """A population: public schema, budget, and where its newest releases stand. Never its rows.
 
     `releases` has at most LISTED of them, oldest order first; `earlier` is the number of those before them.
-    `last_published` is the release that was published last, with its standing, where `releases` has no published one.
+    `last_published` is the release that was published last, with its standing, where it is not the last published one
+    of `releases`: orders may be published in another order than they were placed in.
     `two_persons_above` is the epsilon above which it takes two persons; None where it has no such rule.
     """
 
@@ -206,7 +207,8 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
     account = find_account(book, caller, name)
     newest = book.releases(name, kind_shown(caller), slice(-LISTED, None))
     published = book.releases(name, Kind.PUBLISH, slice(-1, None)).standings
-    is_listed = any(standing.state is State.PUBLISHED for standing in newest.standings.values())
+    releases = dict(sorted(newest.standings.items(), key=lambda release: release[1].seq))
+    listed = [name for name, standing in releases.items() if standing.state is State.PUBLISHED]
     schema = schema_of(account)
     return Dataset(
         name=name,
@@ -215,9 +217,9 @@ def load(book: Book, caller: Principal, name: str) -> Dataset:
         unit=schema.unit,
         closed=account.closed,
         budget=book.budget(name),
-        releases=dict(sorted(newest.standings.items(), key=lambda release: release[1].seq)),
+        releases=releases,
         earlier=newest.before,
-        last_published=None if is_listed else next(iter(published.items()), None),
+        last_published=next((each for each in published.items() if each[0] not in listed[-1:]), None),
         two_persons_above=_rule_of(account),
         about=about_of(account.registration),
     )

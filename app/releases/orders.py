@@ -19,7 +19,7 @@ class ReleaseOrder:
     """What the curator asks of one release: which attributes, on what terms. The unit is that of the dataset.
 
     `offsets` follows from the attributes when the order is placed (`core.offsets.takes_offsets`) and is on record: what
-    was ordered before there were offsets has none.
+    was ordered before there were offsets has none. `label` is a public name for people; nothing follows from it.
     """
 
     attributes: tuple[str, ...]
@@ -30,6 +30,7 @@ class ReleaseOrder:
     out_of_range: OutOfRange
     unit: Unit = RECORD
     offsets: bool = False
+    label: str | None = None
 
     def order(self, domain: Domain) -> Order:
         """What a grid follows from, with the attributes as `domain` declares them; refused here if no grid could.
@@ -54,6 +55,7 @@ class ReleaseOrder:
     def to_json(self) -> dict[str, Any]:
         """The order as the API shows it and the ledger records it: no floats and no guess, which serves plans."""
         offsets = {"offsets": True} if self.offsets else {}
+        label = {} if self.label is None else {"label": self.label}  # no key: orders without one keep their bytes
         return {
             "attributes": list(self.attributes),
             "epsilon": str(self.epsilon),
@@ -63,6 +65,7 @@ class ReleaseOrder:
             "out_of_range": self.out_of_range.value,
             "unit": self.unit.to_json(),
             **offsets,
+            **label,
         }
 
     @classmethod
@@ -77,6 +80,7 @@ class ReleaseOrder:
             out_of_range=OutOfRange(stored["out_of_range"]),
             unit=Unit.from_json(stored.get("unit")),
             offsets=stored.get("offsets", False) is True,
+            label=stored.get("label"),
         )
 
 

@@ -20,7 +20,7 @@ from app.storage.tables import synopses
 from core.domain.domain import Domain
 from core.errors import CoreError, InvalidSynopsis
 from core.ledger.accounts import ReleaseRecord
-from core.ledger.kinds import State
+from core.ledger.kinds import Kind, State
 from core.synopsis import Synopsis
 
 
@@ -44,6 +44,19 @@ def get(service: Service, caller: Principal, release_id: str) -> tuple[Release, 
     with read_book(service) as book:
         release = load(book, caller, release_id)
         return release, load_synopsis(book, release) if release.standing.digest else None
+
+
+def latest_id(service: Service, caller: Principal, dataset: str) -> str:
+    """The id of the release that was published last.
+
+    NotFound, in the same words, where there is none, and where the dataset is missing or out of this caller's reach.
+    """
+    with read_book(service) as book:
+        is_seen = book.account(dataset) is not None and caller.may_see(dataset)
+        published = book.releases(dataset, Kind.PUBLISH, slice(-1, None)).standings if is_seen else {}
+    for release_id in published:
+        return release_id
+    raise NotFound("There is no dataset of this name with a published release.")
 
 
 def load(book: Book, caller: Principal, release_id: str) -> Release:

@@ -103,6 +103,9 @@ class Settings(BaseSettings):
     public_log: bool = Field(
         default=False, description="Whether anybody may read the log's tiles, which hold hashes alone; else auditors."
     )
+    public_docs: bool = Field(
+        default=False, description="Whether anybody may read the page /docs; else whoever is signed in."
+    )
     read_only: bool = Field(
         default=False,
         description="Published synopses go on answering, and nothing is charged, drawn or published: for an old copy "

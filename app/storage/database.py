@@ -101,7 +101,7 @@ class Database:
             config.attributes["connection"] = connection
             try:
                 command.upgrade(config, "head")
-            except CommandError:
+            except (AssertionError, CommandError):  # the former for a version that is an empty text
                 raise CannotStart(
                     "The database was made by another version of rugnik; run that one, or a newer one."
                 ) from None

@@ -37,12 +37,6 @@ class Collected:
     ahead: Mapping[str, int]
     forked: Mapping[str, int]
 
-    @property
-    def alarm(self) -> str | None:
-        """Sentences about witnesses that saw another past than the database has; None where there are none."""
-        names = [*self.ahead, *self.forked]
-        return " ".join(self.refusals[name] for name in names) or None
-
 
 def collect(
     policy: Policy, note: Note, proof_from: Callable[[int], list[bytes]], known: Mapping[str, int]

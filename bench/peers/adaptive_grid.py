@@ -10,9 +10,8 @@ Constrained inference, for a cell with count v and parts u_j that add up to S:
 
 A range is the sum over parts of u_j' times the share of the part inside it. N is taken as known. The paper has two
 attributes. For d others this is our extension: sqrt(x) becomes x^(2 / (2 + d)), 10 becomes 100^(1/d), and m2^2 is m2^d.
-(The paper's Uniform Grid is the rule `eugkm` with two attributes.) The constants and the inference are those of the
-implementation in dpcomp_core, which rounds m1 and m2 down where the paper rounds up. The paper's own figures could not
-be repeated: its data do not ship in a package.
+The constants and the inference are those of the implementation in dpcomp_core, which rounds m1 and m2 down where the
+paper rounds up. The paper's own figures could not be repeated: its data do not ship in a package.
 
 The noise is numpy's from a seed: a simulation, not a release.
 """

@@ -1,4 +1,4 @@
-"""diffprivlib's KMeans on the rows of an .npz file; runs in an environment of its own, see bench/dimensions.py."""
+"""diffprivlib's KMeans in [-1, 1]^d, one run for each seed; see bench/peers/environments.py for how it is called."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from diffprivlib.models import KMeans
 
 
 def main() -> None:
-    """Print the centres for each seed as JSON."""
-    path, clusters, epsilon, runs = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-    rows = np.load(path)["rows"]
+    """From `rows`, `clusters`, `epsilon` and `seeds` to `centres`, (seeds, clusters, d)."""
+    given, made, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    rows = np.load(given)["rows"]
     bounds = (-np.ones(rows.shape[1]), np.ones(rows.shape[1]))
     warnings.simplefilter("ignore")
-    centres = [
-        KMeans(clusters, epsilon=epsilon, bounds=bounds, random_state=seed).fit(rows).cluster_centers_.tolist()
-        for seed in range(runs)
+    models = [
+        KMeans(options["clusters"], epsilon=options["epsilon"], bounds=bounds, random_state=seed)
+        for seed in options["seeds"]
     ]
-    print(json.dumps(centres))
+    np.savez(made, centres=np.array([model.fit(rows).cluster_centers_ for model in models]))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,10 @@ class Method(StrEnum):
     LLOYD = "lloyd"
 
 
+# Ends the reason of every method that serves in the posterior's place.
+NO_MODEL = "Only the posterior can say how likely a cluster is to be nothing but noise."
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The method that serves a question, and why in a sentence.
@@ -45,11 +49,16 @@ def choose(histogram: NoisyHistogram, k: int, asked: Method) -> Choice:
         return _choose_on_leaves(histogram.cells, k)
     shape = ordered_shape(histogram.grid)
     if not histogram.cells.complete:
-        return Choice(Method.THRESHOLDED, "Of this release only the cells that reach its threshold are known.")
-    if len(shape) >= THRESHOLDED_DIMENSIONS:
-        return Choice(
-            Method.THRESHOLDED, "From four attributes on, few cells hold rows: those that stand out are clustered."
+        reason = (
+            "Thresholded counts serve instead of the posterior: only the cells that reach a threshold were released."
         )
+        return Choice(Method.THRESHOLDED, f"{reason} {NO_MODEL}")
+    if len(shape) >= THRESHOLDED_DIMENSIONS:
+        reason = (
+            "Thresholded counts serve instead of the posterior: with four attributes or more few cells hold rows, and "
+            "those that stand out from the noise are clustered."
+        )
+        return Choice(Method.THRESHOLDED, f"{reason} {NO_MODEL}")
     return _choose_on_grid(shape, k)
 
 
@@ -58,11 +67,11 @@ def _choose_on_grid(shape: tuple[int, ...], k: int) -> Choice:
     cells = prod(shape)
     if min(shape) < 2:
         single = "a grid of a single cell" if cells < 2 else "an attribute with a single cell"
-        reason = f"Projected counts serve instead of the posterior: {single} leaves nothing to model."
+        reason = f"Projected counts serve instead of the posterior: {single} leaves nothing to model. {NO_MODEL}"
         return Choice(Method.PROJECTED, reason)
     why = beyond_limits(cells, len(shape), k)
     if why is not None:
-        reason = f"Projected counts serve instead of the posterior: {why}."
+        reason = f"Projected counts serve instead of the posterior: {why}. {NO_MODEL}"
         return Choice(Method.PROJECTED, reason, rival=Method.THRESHOLDED)
     return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
 
@@ -75,13 +84,17 @@ def _choose_on_leaves(cells: AdaptiveCells, k: int) -> Choice:
         if beyond is None:
             return Choice(Method.POSTERIOR, "The posterior mean of the counts gives the best centres on average.")
         why = beyond
-    return Choice(Method.PROJECTED, f"Projected estimates of the cells serve instead of the posterior: {why}.")
+    reason = f"Projected estimates of the cells serve instead of the posterior: {why}. {NO_MODEL}"
+    return Choice(Method.PROJECTED, reason)
 
 
 def beyond_limits(cells: int, dimensions: int, k: int) -> str | None:
     """Which limit of the posterior k clusters on so many cells exceed; None if it serves them."""
     if k > _MOST_CLUSTERS:
-        return f"the posterior is worked out for at most {_MOST_CLUSTERS} clusters"
+        return f"it is computed for at most {_MOST_CLUSTERS} clusters, and {k} were asked for"
     if cells > _MOST_CELLS or cells * 2**dimensions > _MOST_FINE_CELLS or cells * k > _MOST_PRODUCT:
-        return f"{cells:,} cells in {dimensions} dimensions with {k} clusters take more time than it has"
+        return (
+            f"for {k} clusters on {cells:,} cells in {dimensions} dimensions it would take longer than the few seconds "
+            "that an answer has"
+        )
     return None

@@ -32,7 +32,7 @@ from core.checkpoint import Checkpoint, carry_on
 from core.clustering.axis_cells import ordered_shape
 from core.clustering.blocks import MOST_BLOCKS, MOST_POINTS, block_means, block_numbers
 from core.clustering.centres_within_cells import within_cells
-from core.clustering.choice import Choice, Method, beyond_limits, choose
+from core.clustering.choice import NO_MODEL, Choice, Method, beyond_limits, choose
 from core.clustering.kmeans import IN_MEMORY, kmeans, lloyd, nearest, plus_plus
 from core.clustering.leaf_model import leaf_model, leaf_rows
 from core.clustering.posterior import Draws, Posterior, posterior, posterior_of
@@ -78,7 +78,10 @@ def place(histogram: NoisyHistogram, k: int, asked: Method, *, seed: int, checkp
     placed = _by_posterior(histogram, k, choice, seed, checkpoint)
     if _signal(histogram, k) < _ENOUGH_TO_JUDGE:
         return placed
-    contradicted = Choice(Method.PROJECTED, "Projected counts serve: the counts contradict the model's centres.")
+    contradicted = Choice(
+        Method.PROJECTED,
+        f"Projected counts serve instead of the posterior: its bell-shaped clusters fit the counts badly. {NO_MODEL}",
+    )
     other = _by_counts(histogram, k, contradicted, seed, checkpoint)
     contradiction = _contradiction(histogram, placed.centres, other.centres)
     return other if contradiction > _CONTRADICTION else placed
@@ -100,8 +103,11 @@ def _better(histogram: NoisyHistogram, placed: Placed, rival: Method, seed: int,
     own, others = (squares * placed.counts).sum(axis=1)
     best, left = (other, choice.method) if others < own else (placed, rival)
     shape = ordered_shape(histogram.grid)
-    why = f"{beyond_limits(prod(shape), len(shape), k)}, and {left} ones have a higher raw objective"
-    reason = f"{best.choice.method.capitalize()} counts serve instead of the posterior: {why}."
+    why = f"{beyond_limits(prod(shape), len(shape), k)}"
+    reason = (
+        f"{best.choice.method.capitalize()} counts serve instead of the posterior: {why}. Of the two methods left they "
+        f"fit the noisy counts better than {left} ones. {NO_MODEL}"
+    )
     return replace(best, choice=Choice(best.choice.method, reason))
 
 

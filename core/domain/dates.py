@@ -130,7 +130,7 @@ class Date(WholeValues):
         """A date YYYY-MM-DD."""
         day = day_of(text)
         if day is None:
-            raise refused_end(self, f"{self.name}:2026-03-01..2026-03-31, both days included")
+            raise refused_end(self, f"{self.name}:{_date(self.first)}..{_date(self.last)}, both days included")
         return float(day)
 
     def shown(self, value: float, *, up: bool | None = None) -> str:

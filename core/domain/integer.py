@@ -66,7 +66,7 @@ class Integer(WholeValues):
         """A whole number; 6.0 serves for 6."""
         value = float(text) if NUMBER.fullmatch(text) else inf
         if not value.is_integer():
-            raise refused_end(self, f"{self.name}:6..10 with whole numbers, both of them included")
+            raise refused_end(self, f"{self.name}:{self.first}..{self.last} with whole numbers, both of them included")
         return value
 
     def shown(self, value: float, *, up: bool | None = None) -> float:  # noqa: ARG002 - nothing is rounded

@@ -175,7 +175,7 @@ class Number(Ordered):
     def value_of(self, text: str) -> float:
         """A decimal number."""
         if not NUMBER.fullmatch(text):
-            raise refused_end(self, f"{self.name}:20..40, [lower, upper)")
+            raise refused_end(self, f"{self.name}:{self.lower:g}..{self.upper:g}, [lower, upper)")
         return float(text)
 
     def shown(self, value: float, *, up: bool | None = None) -> float:  # noqa: ARG002 - nothing is rounded

@@ -65,6 +65,8 @@ class ReleaseRecord:
     `step` is the place of its last `draw` in the course of a release (`core.ledger.kinds.STEPS`), 0 before the first.
     Where rows are counted elsewhere, `size` is the bought size and `layers` are the digests of the layers drawn so far.
     `card` is the digest of its card; a release that was published before there were cards has none.
+    `label` is what its order is called, None where nobody said. `ordered` and `published` are the UTC days of its
+    charge and of its publication.
     """
 
     account: Account
@@ -72,6 +74,9 @@ class ReleaseRecord:
     charge_seq: int
     charge_hash: bytes
     last: Kind
+    ordered: str
+    label: str | None = None
+    published: str | None = None
     digest: bytes | None = None
     step: int = 0
     size: int | None = None

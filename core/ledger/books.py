@@ -1,7 +1,7 @@
 """Balances, states and keys, as a replay of the ledger gives them, and the rules that every valid ledger keeps.
 
 Everything that a service decides by is in the books, so no table beside the ledger decides anything. A release takes
-about 450 bytes; long terms, such as its order, stay in the ledger and are read again by their hash.
+about 600 bytes; long terms, such as its order, stay in the ledger and are read again by their hash.
 
 `_POSTINGS` lists, for each kind of entry, the rule it must keep and its effect on the books. What needs two persons has
 rules of its own: `core.ledger.two_persons`.
@@ -136,7 +136,9 @@ def _charge_rule(books: Books, entry: LedgerEntry) -> str | None:
 def _charge(books: Books, entry: LedgerEntry) -> None:
     account, release, nano = books.accounts[str(entry.dataset)], str(entry.release), entry.epsilon.nano
     charge_hash = bytes.fromhex(entry.hash)
-    books.releases[release] = ReleaseRecord(account, nano, entry.seq, charge_hash, Kind.CHARGE)
+    books.releases[release] = ReleaseRecord(
+        account, nano, entry.seq, charge_hash, Kind.CHARGE, ordered=_at_day(entry), label=_label(entry)
+    )
     account.releases.append(release)
     account.open_orders += 1
     account.spent += nano
@@ -207,6 +209,7 @@ def _publish(books: Books, entry: LedgerEntry) -> None:
         record.account.open_orders -= 1
         record.account.spent_on_drawn += record.nano
     record.last = Kind.PUBLISH
+    record.published = _at_day(entry)
     record.digest = bytes.fromhex(entry.detail["digest"])
     record.card = bytes.fromhex(entry.detail["card"]) if "card" in entry.detail else None
     record.account.published.append(str(entry.release))
@@ -292,6 +295,18 @@ def _key_of(entry: LedgerEntry) -> KeyRecord | None:
         return None
     datasets = None if names is None else frozenset(names)
     return KeyRecord(key_id, name, role, datasets, secret_hash, issued=_day(entry))
+
+
+def _label(entry: LedgerEntry) -> str | None:
+    """What the order of a charge is called; None where nobody said."""
+    order = entry.detail.get("order")
+    label = order.get("label") if isinstance(order, dict) else None
+    return label if isinstance(label, str) else None
+
+
+def _at_day(entry: LedgerEntry) -> str:
+    """The UTC day of an entry; entries of version 0.1 have the second as well."""
+    return str(entry.at)[:10]
 
 
 def _day(entry: LedgerEntry) -> str:

@@ -61,14 +61,14 @@ def adaptive_moments(histogram: NoisyHistogram, cells: AdaptiveCells, level: flo
     """The moments of every ordered attribute and pair of them."""
     alpha, ordered = alpha_of(level), histogram.domain.ordered_axes
     has_missing = bool(np.isnan(cells.leaves.low).any())
-    everything = _Middles.of(cells, () if has_missing else tuple(range(len(ordered))))
+    everything = Middles.of(cells, () if has_missing else tuple(range(len(ordered))))
 
-    def of(*columns: int) -> _Middles:
+    def of(*columns: int) -> Middles:
         """The leaves whose rows have values of these attributes."""
         if not has_missing:
             return everything
         part = leaves_with_values(histogram, cells, [histogram.domain.ordered[i].name for i in columns])
-        return _Middles.of(cells if part is None else part.cells, columns)
+        return Middles.of(cells if part is None else part.cells, columns)
 
     single = [_attribute(attribute, i, of(i), level, alpha) for i, attribute in enumerate(histogram.domain.ordered)]
     pairs = []
@@ -90,7 +90,7 @@ def adaptive_moments(histogram: NoisyHistogram, cells: AdaptiveCells, level: flo
     )
 
 
-def _attribute(attribute: Ordered, i: int, middles: _Middles, level: float, alpha: float) -> _Attribute:
+def _attribute(attribute: Ordered, i: int, middles: Middles, level: float, alpha: float) -> _Attribute:
     sums, middle = middles.sums, middles.middle[i]
     bounds = (-1.0 - middle, 1.0 - middle)
     first = middles.chosen((i,))
@@ -103,7 +103,7 @@ def _attribute(attribute: Ordered, i: int, middles: _Middles, level: float, alph
     )
     value, variance = sums.value(first, bounds), sums.value(squares[0], (0.0, 1.0))
     half = attribute.width / 2.0
-    of_mean, of_deviation = _shifts(middles.cells, attribute, i, middle, variance)
+    of_mean, of_deviation = leaf_shifts(middles.cells, attribute, i, middle, variance)
     start = attribute.start + half * (1.0 + middle)
     return _Attribute(
         moments=AttributeMoments(
@@ -126,7 +126,7 @@ def _pair(
     attributes: tuple[Ordered, Ordered],
     columns: tuple[int, int],
     both: tuple[_Attribute, _Attribute],
-    middles: _Middles,
+    middles: Middles,
     level: float,
     alpha: float,
 ) -> PairMoments:
@@ -147,7 +147,7 @@ def _pair(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Middles:
+class Middles:
     """The middles of leaves about the noisy mean along some attributes, and the sums of all monomials in them.
 
     `monomials` has the columns that are multiplied in each: none, one or two.
@@ -156,10 +156,10 @@ class _Middles:
     cells: AdaptiveCells
     middle: dict[int, float]
     monomials: list[tuple[int, ...]]
-    sums: _Sums
+    sums: MonomialSums
 
     @classmethod
-    def of(cls, cells: AdaptiveCells, columns: tuple[int, ...]) -> _Middles:
+    def of(cls, cells: AdaptiveCells, columns: tuple[int, ...]) -> Middles:
         """Along the ordered attributes with these numbers, of which every row has a value."""
         centres = {i: (cells.leaves.low[:, i] + cells.leaves.high[:, i]) / 2.0 for i in columns}
         middle = {i: _mean(cells.estimates, each) for i, each in centres.items()}
@@ -169,7 +169,7 @@ class _Middles:
         for row, monomial in enumerate(monomials):
             for i in monomial:
                 weights[row] *= about[i]
-        return cls(cells, middle, monomials, _Sums(cells, weights))
+        return cls(cells, middle, monomials, MonomialSums(cells, weights))
 
     def chosen(self, monomial: tuple[int, ...] = ()) -> Floats:
         """The combination that is the sum of one monomial."""
@@ -178,14 +178,14 @@ class _Middles:
         return combination
 
 
-class _Sums:
+class MonomialSums:
     """Sums over leaves of estimates times weights, one for each row of weights, and the covariances of their noise."""
 
     def __init__(self, cells: AdaptiveCells, weights: Floats) -> None:
         leaves = cells.leaves
         self.values: Floats = weights @ cells.estimates
         noise = SomeSums.of(cells.fusion, leaves.numbers, weights * leaves.shares)
-        self._covariances, self._scales = noise.covariances, noise.scales
+        self.covariances, self._scales = noise.covariances, noise.scales
 
     def value(self, numerator: Floats, bounds: Ends) -> float | None:
         """The ratio of a combination of sums to the first of them; None where that is not positive."""
@@ -194,7 +194,7 @@ class _Sums:
 
     def radius(self, combination: Floats, alpha: float) -> float:
         """The radius of the noise of a combination of sums. No draw in it is larger than in all of them together."""
-        deviation = sqrt(max(0.0, float(combination @ self._covariances @ combination)))
+        deviation = sqrt(max(0.0, float(combination @ self.covariances @ combination)))
         scale = float(np.abs(combination) @ self._scales)
         return float(radii(np.array([deviation]), np.array([scale]), alpha=alpha)[0]) if deviation > 0.0 else 0.0
 
@@ -207,7 +207,7 @@ class _Sums:
         one[0] = 1.0
         factor = max(self._factor(numerator - theta * one, alpha) for theta in (value, *bounds)) ** 2
         total, summed = float(self.values[0]), float(numerator @ self.values)
-        v = self._covariances
+        v = self.covariances
         p = total**2 - factor * float(v[0, 0])
         q = total * summed - factor * float(numerator @ v[0])
         r = summed**2 - factor * float(numerator @ v @ numerator)
@@ -219,7 +219,7 @@ class _Sums:
 
     def _factor(self, combination: Floats, alpha: float) -> float:
         """The radius in standard deviations."""
-        variance = float(combination @ self._covariances @ combination)
+        variance = float(combination @ self.covariances @ combination)
         return self.radius(combination, alpha) / sqrt(variance) if variance > 0.0 else 0.0
 
 
@@ -229,7 +229,7 @@ def _mean(estimates: Floats, centres: Floats) -> float:
     return float(np.clip(estimates @ centres / total, -1.0, 1.0)) if total > 0.0 else 0.0
 
 
-def _shifts(
+def leaf_shifts(
     cells: AdaptiveCells, attribute: Ordered, i: int, middle: float, variance: float | None
 ) -> tuple[float, float]:
     """How far the leaves move mean and standard deviation at most, in the attribute's own unit."""

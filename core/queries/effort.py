@@ -20,6 +20,10 @@ from core.clustering.posterior import effort as sampler_effort
 from core.noisy_histogram import NoisyHistogram
 from core.queries.adaptive_marginal import MOST_OVERLAPS
 from core.queries.clusters import require_k
+from core.queries.components import DRAWS as COMPONENT_DRAWS
+from core.queries.conditional import MOST_SHARES
+from core.queries.information import DRAWS as TABLE_DRAWS
+from core.queries.information import MOST_CELLS
 
 _PASS = 5e-8  # a pass over the counts, for each cell
 _BOX, _BOX_AND_CELL = 1e-5, 2e-8  # a box; a listed cell along an axis for each box
@@ -29,7 +33,12 @@ _REDRAWN_CELL, _REDRAWN_LEAF = 1e-6, 2e-6  # leaves with the sums over regions o
 _SLICED, _SLICED_LISTED = 1e-9, 2e-8  # a cell of a grid, or a listed cell, that a slice is chosen from
 _SLICED_LEAF = 1e-7  # a leaf that is cut down to a slice
 _OVERLAP, _BINS_ACROSS = 1e-6, 64  # a leaf in a bin; so many bins across few leaves touch one of them on average
+_DRAWN_ENTRY = 4e-8  # an entry of a drawn matrix with its share of the eigenvalues
+_SHARE = 5e-5  # a Fieller interval of one cell among some
+_REDRAWN_TABLE, _REDRAWN_ENTRY = 0.2, 1.5e-7  # the laws of a table; an entry drawn again with its estimates
 _SAMPLED = 2e-6  # a cell of a component in a sweep of eight replicas, with what follows from the samples
+
+_FEWER_CELLS = "Ask for fewer cells on an axis, with cells=…."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,44 @@ def effort_of_listing(synopsis: NoisyHistogram) -> Effort:
 def effort_of_moments(synopsis: NoisyHistogram) -> Effort:
     """Some passes for each attribute and each pair of attributes."""
     return effort_of_cells(synopsis, 4 + synopsis.grid.dimensions**2)
+
+
+def effort_of_products(synopsis: NoisyHistogram, attributes: int, *, sums: int) -> Effort:
+    """Sums of products of two attributes, and the law of so many weighted sums of them."""
+    passes = 4 + (attributes + 1) * (attributes + 2) // 2 * (1 + sums)
+    return Effort(effort_of_cells(synopsis, passes).seconds, "Name fewer attributes.")
+
+
+def effort_of_shares(synopsis: NoisyHistogram, names: tuple[str, str], bins: int | None) -> Effort:
+    """Two marginals, and an interval for each share."""
+    seconds = 3 * effort_of_marginal(synopsis, bins).seconds + _SHARE * min(
+        _entries(synopsis, names, bins), MOST_SHARES
+    )
+    return Effort(seconds, _FEWER_CELLS)
+
+
+def effort_of_information(synopsis: NoisyHistogram, names: tuple[str, str], bins: int | None) -> Effort:
+    """A marginal, and its noise drawn again many times."""
+    drawn = TABLE_DRAWS * min(_entries(synopsis, names, bins), MOST_CELLS)
+    return Effort(
+        effort_of_marginal(synopsis, bins).seconds + _REDRAWN_TABLE + _REDRAWN_ENTRY * drawn,
+        _FEWER_CELLS,
+    )
+
+
+def _entries(synopsis: NoisyHistogram, names: tuple[str, str], bins: int | None) -> int:
+    """The cells of a marginal of two attributes."""
+    domain, most = synopsis.domain, bins or (_BINS_ACROSS if isinstance(synopsis.cells, AdaptiveCells) else None)
+    axes = [axis for name, axis in zip(domain.names, synopsis.grid.axes, strict=True) if name in names]
+    return prod(min(axis.cells, most or axis.cells) if axis.is_ordered else axis.cells for axis in axes)
+
+
+def effort_of_components(synopsis: NoisyHistogram, attributes: int) -> Effort:
+    """Sums of products, and eigenvalues of matrices that noise may have left."""
+    drawn = _DRAWN_ENTRY * COMPONENT_DRAWS * (attributes + 2) ** 2 * (1 + attributes**2 / 8)
+    return Effort(
+        effort_of_products(synopsis, attributes, sums=attributes + 1).seconds + drawn, "Name fewer attributes."
+    )
 
 
 def effort_of_quantiles(synopsis: NoisyHistogram, shares: int) -> Effort:
@@ -101,7 +148,8 @@ def effort_of_scan(histogram: NoisyHistogram, *, ks: range) -> Effort:
     require_k(histogram, ks[0])
     require_k(histogram, ks[-1])
     return Effort(
-        sum(_clusters(histogram, k, Method.PROJECTED) for k in ks), "Scan fewer values of k at once, or smaller ones."
+        sum(_clusters(histogram, k, Method.PROJECTED) for k in (max(1, ks[0] - 1), *ks)),
+        "Scan fewer values of k at once, or smaller ones.",
     )
 
 

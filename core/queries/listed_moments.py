@@ -161,11 +161,11 @@ def _covariance(
 ) -> float | None:
     if pair[0].mean.value is None or pair[1].mean.value is None:
         return None
-    u, v = (_cell_means(listed, x) - (attribute.mean.value or 0.0) for x, attribute in zip(axes, pair, strict=True))
+    u, v = (cell_means(listed, x) - (attribute.mean.value or 0.0) for x, attribute in zip(axes, pair, strict=True))
     return float(listed.counts @ (u * v) / listed.counts.sum())
 
 
-def _cell_means(listed: ListedCells, x: int) -> Floats:
+def cell_means(listed: ListedCells, x: int) -> Floats:
     """Where the rows of each listed cell lie: at its middle or, with offsets, at their mean."""
     if listed.synopsis.cells.offsets is None:
         return axis_centres(listed.synopsis, x)[listed.places[:, x]]

@@ -25,11 +25,6 @@ def prose(text: str) -> str:
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
-def slug(heading: str) -> str:
-    """The anchor of a heading, the same on a forge and in the built site."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-
-
 def sections(parts: Iterable[str]) -> str:
     """The parts that are not empty, with a blank line between them."""
     return "\n\n".join(part.strip("\n") for part in parts if part.strip())

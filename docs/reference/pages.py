@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.http.access_document import access_page
 from app.main import ROUTERS
-from docs.reference import cli, http, python
+from docs.reference import cli, http, promises, python
 
 DOCS = Path(__file__).parents[1]
 MARKER = "<!-- Generated from here on by `python -m docs.reference`. Do not edit. -->"
@@ -17,6 +17,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "python.md": python.text,
     "cli.md": cli.text,
     "permissions.md": partial(access_page, ROUTERS),
+    "privacy/promises.md": promises.text,
 }
 
 

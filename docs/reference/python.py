@@ -17,7 +17,8 @@ WIDTH = 110
 def text() -> str:
     """The client's methods by part, the values that they return, and the tree of errors."""
     import rugnik  # noqa: PLC0415 - for those who ask
-    from rugnik import Client, OfflineRelease, Retries, errors  # noqa: PLC0415 - as above
+    from rugnik import AsyncClient, Client, OfflineRelease, Retries, errors  # noqa: PLC0415 - as above
+    from rugnik.listing import Releases  # noqa: PLC0415 - as above
 
     names = ", ".join(f"`{name}`" for name in rugnik.__all__)
     return sections(
@@ -28,6 +29,9 @@ def text() -> str:
             _docstring(Client),
             *(_part(owner) for owner in _owners(Client)),
             *(_terms(cls) for cls in _keyword_terms(Client)),
+            "## AsyncClient",
+            _code(_signature("AsyncClient", AsyncClient.__init__)),
+            "Every method of `Client`, to be awaited: `async with AsyncClient(url, key) as client`.",
             "## open",
             _code(_signature("open", rugnik.open)),
             _docstring(rugnik.open),
@@ -36,6 +40,7 @@ def text() -> str:
             _code("\n".join(_fields(Retries))),
             _docstring(Retries),
             "## What the methods return",
+            _part(Releases),
             *(_value(cls) for cls in _returned(Client)),
             "## Errors",
             "The classes of `rugnik.errors`:",
@@ -79,7 +84,7 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
     """A signature as in the source; one parameter a line where it is long."""
     signature = inspect.signature(function)
     parameters = list(_parameters(signature))
-    returned = "" if name == "Client" else f" -> {_spelled(signature.return_annotation)}"
+    returned = "" if name in ("Client", "AsyncClient") else f" -> {_spelled(signature.return_annotation)}"
     line = f"{name}({', '.join(parameters)}){returned}"
     if len(line) <= WIDTH:
         return line

@@ -23,6 +23,8 @@ from rugnik.wire.common import (
     ValueEstimate,
     ValueInterval,
 )
+from rugnik.wire.components import Component, Components
+from rugnik.wire.conditional import Conditional, Distribution
 from rugnik.wire.count import Count, CountNoise
 from rugnik.wire.counting import Awaited, SizeBody
 from rugnik.wire.counts import Counts, CountsBody, ManyEnds, ManyNoises
@@ -43,6 +45,8 @@ from rugnik.wire.datasets import (
 )
 from rugnik.wire.groups import Group, Grouped
 from rugnik.wire.health import Health
+from rugnik.wire.hotspots import Hotspot, Hotspots
+from rugnik.wire.information import AttributeEntropy, Information
 from rugnik.wire.keys import Key, KeyBody, KeyList, NewKey
 from rugnik.wire.layers import LayerCells, Layers
 from rugnik.wire.ledger import Consistency, Head, LedgerEntry, LedgerPage, Verification, VerificationStep
@@ -57,15 +61,17 @@ from rugnik.wire.orders import (
     PersonCost,
     Plan,
     PlanBody,
+    PlanBudget,
     Predicted,
     TargetBody,
     TermsBody,
 )
 from rugnik.wire.quantiles import Quantile, Quantiles
+from rugnik.wire.regression import Coefficient, Regression
 from rugnik.wire.releases import Charge, Ingest, Published, Release, ReleasePlan
 from rugnik.wire.requests import ApprovalRequest, ApprovalRequestList, RefusalBody
 from rugnik.wire.rows import Rows
-from rugnik.wire.scan import Scan, ScanLine
+from rugnik.wire.scan import RecommendedClusters, Scan, ScanLine
 from rugnik.wire.synopsis import Offsets, Synopsis
 
 __all__ = [
@@ -80,6 +86,7 @@ __all__ = [
     "Attribute",
     "AttributeBody",
     "AttributeCost",
+    "AttributeEntropy",
     "AttributeMoments",
     "Awaited",
     "Axis",
@@ -92,6 +99,10 @@ __all__ = [
     "Charge",
     "ClusterUncertainty",
     "Clusters",
+    "Coefficient",
+    "Component",
+    "Components",
+    "Conditional",
     "Consistency",
     "Count",
     "CountNoise",
@@ -102,6 +113,7 @@ __all__ = [
     "DatasetBody",
     "DatasetList",
     "DeclaredBody",
+    "Distribution",
     "Ends",
     "Estimate",
     "EstimateBody",
@@ -111,6 +123,9 @@ __all__ = [
     "Grouped",
     "Head",
     "Health",
+    "Hotspot",
+    "Hotspots",
+    "Information",
     "Ingest",
     "Interval",
     "Key",
@@ -133,6 +148,7 @@ __all__ = [
     "PersonCost",
     "Plan",
     "PlanBody",
+    "PlanBudget",
     "Predicted",
     "Prediction",
     "Published",
@@ -140,7 +156,9 @@ __all__ = [
     "Quantiles",
     "Reach",
     "Recommendation",
+    "RecommendedClusters",
     "RefusalBody",
+    "Regression",
     "Release",
     "ReleaseList",
     "ReleasePlan",

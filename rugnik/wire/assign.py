@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from rugnik.wire.base import Body
+from rugnik.wire.base import Body, frame
 from rugnik.wire.common import Answer, Value
 from rugnik.wire.limits import MAX_POINTS, Doc, Finite, Limits, Method
 from rugnik.wire.where import SLICE, Where
@@ -35,3 +35,7 @@ class Assignment(Answer):
     centers: tuple[tuple[Value, ...], ...]
     method: Method
     method_reason: str
+
+    def to_pandas(self) -> Any:
+        """One row per point, in the order given: the number of its centre, counted from 0."""
+        return frame({"label": self.labels})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from types import UnionType
@@ -56,6 +56,19 @@ class Reply:
         reply = cls(**values)
         object.__setattr__(reply, "_raw", data)
         return reply
+
+    def __repr__(self) -> str:
+        """One line, for a terminal. Small types that are parts of others have the one of a dataclass."""
+        from rugnik.shown.views import text  # noqa: PLC0415 - it knows every type
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from rugnik.shown.html import page  # noqa: PLC0415 - as above
+        from rugnik.shown.views import view_of  # noqa: PLC0415 - as above
+
+        return page(view_of(self))
 
     def __reduce__(self) -> Any:
         """Pickled and copied as its JSON, so that `raw` survives."""
@@ -110,28 +123,42 @@ def _convert(kind: Any, value: Any) -> Any:
     return value
 
 
-def frame(columns: Mapping[str, Any], kinds: Mapping[str, str] | None = None) -> Any:
+def frame(
+    columns: Mapping[str, Any],
+    kinds: Mapping[str, str] | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
+) -> Any:
     """A pandas DataFrame of named columns; `kinds` has the kind of attribute of those that hold its values.
 
-    Dates and datetimes become datetime64, whole numbers with gaps become Int64. Everything else is left to pandas.
+    Dates become datetime64, datetimes become datetime64 in UTC, whole numbers become Int64, which has gaps. A category
+    whose public `labels` are known is Categorical, in their order. Everything else is left to pandas.
     """
+    pd = imported_pandas()
+    typed = dict(columns)
+    for name, kind in (kinds or {}).items():
+        if kind in ("date", "datetime"):
+            typed[name] = pd.to_datetime(list(typed[name]), format="ISO8601", utc=kind == "datetime")
+        elif kind == "integer":
+            typed[name] = pd.array(list(typed[name]), dtype="Int64")
+    for name, listed in (labels or {}).items():
+        typed[name] = pd.Categorical(list(typed[name]), categories=list(listed))
+    return pd.DataFrame(typed)
+
+
+def imported_pandas() -> Any:
+    """pandas, or MissingLibrary."""
     try:
         import pandas as pd  # noqa: PLC0415 - the client works without it
     except ImportError:
         raise MissingLibrary("to_pandas() needs pandas: pip install pandas. Everything is also in .raw.") from None
-    typed = dict(columns)
-    for name, kind in (kinds or {}).items():
-        if kind in ("date", "datetime"):
-            typed[name] = pd.to_datetime(list(typed[name]), format="ISO8601")
-        elif kind == "integer" and None in typed[name]:
-            typed[name] = pd.array(list(typed[name]), dtype="Int64")
-    return pd.DataFrame(typed)
+    return pd
 
 
 def kinds_of(columns: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of values that are dates or datetimes, by how their texts begin."""
-    return {
-        name: "datetime"
-        for name, values in columns.items()
-        if any(isinstance(value, str) and _DAY.match(value) for value in values)
-    }
+    """The columns of values that are dates or datetimes, by how their texts begin; a datetime has a T after its day."""
+    kinds = {}
+    for name, values in columns.items():
+        first = next((value for value in values if isinstance(value, str)), "")
+        if day := _DAY.match(first):
+            kinds[name] = "datetime" if first[day.end() :].startswith("T") else "date"
+    return kinds

@@ -18,7 +18,7 @@ class CardSubject(Reply):
     digest: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Card(Reply):
     """The card of a release. Its bytes never change, and the ledger's publish entry has their SHA-256 as `card`."""
 

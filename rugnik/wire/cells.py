@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -46,6 +47,13 @@ class Axis(Reply):
             return (self.labels[place],)
         return (None, None) if place == len(self.edges) - 1 else tuple(self.edges[place : place + 2])
 
+    def shown(self, side: Box) -> Box:
+        """A side as a person says it: of an integer, the first and the last whole number of the cell."""
+        if self.kind != "integer" or side[0] is None:
+            return side
+        low, high = side
+        return (math.ceil(low), math.floor(high))  # type: ignore[arg-type] # edges of an integer are numbers
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach(Reply):
@@ -76,10 +84,12 @@ def cell_frame(axes: tuple[Axis, ...], boxes: Iterable[Box], **columns: Iterable
     names = distinct([name for axis in axes for name in axis.columns], *columns)
     listed = list(boxes)
     ends = {name: [box[x] for box in listed] for x, name in enumerate(names)}
-    kinds = dict(zip(names, (axis.kind for axis in axes for _ in axis.columns), strict=True))
+    owners = [axis for axis in axes for _ in axis.columns]
+    kinds = {name: axis.kind for name, axis in zip(names, owners, strict=True)}
     # The edges of integers lie between two of them: they are numbers like any other.
     kinds = {name: kind for name, kind in kinds.items() if kind != "integer"}
-    return frame({**ends, **{name: list(values) for name, values in columns.items()}}, kinds)
+    labels = {name: axis.labels for name, axis in zip(names, owners, strict=True) if axis.kind == "category"}
+    return frame({**ends, **{name: list(values) for name, values in columns.items()}}, kinds, labels)
 
 
 def distinct(names: Iterable[str], *others: str) -> list[str]:

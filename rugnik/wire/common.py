@@ -30,8 +30,19 @@ class Answer(Reply):
     ] = None
     notes: Annotated[
         tuple[str, ...],
-        Doc("Reasons in words, where a value lies at an end of its own interval; left out where none does."),
+        Doc("Reasons in words: why a value lies at an end of its interval, or nothing is recommended; else left out."),
     ] = ()
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super(Answer, cls).__init_subclass__(**given)
+        cls.__repr__ = Reply.__repr__  # type: ignore[method-assign] # so that `dataclass` writes no long one
+
+    def plot(self, ax: Any = None) -> Any:
+        """Its chart by matplotlib, on the axes `ax` or on new ones; the axes. UnfitArgument where it has no chart."""
+        from rugnik.shown.plots import plotted  # noqa: PLC0415 - it knows every type
+        from rugnik.shown.views import view_of  # noqa: PLC0415 - as above
+
+        return plotted(view_of(self), ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from rugnik.wire.base import frame
 from rugnik.wire.common import Answer, Ends, Interval, ValueEnds
 
 
@@ -16,7 +17,7 @@ class CountNoise(Ends):
     sd: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Answer):
     """A range count. `interval` covers the number of rows in the box: noise and cut cells together.
 
@@ -37,12 +38,9 @@ class Count(Answer):
     snapped: Mapping[str, ValueEnds] | None = None
     size_weight: float | None = None
 
-    def __repr__(self) -> str:
-        whole = f"{_span(self.interval)} rows at level {self.interval.level:g}, about {round(self.count):,}"
-        cut, noise = _span(self.discretisation), _span(self.noise)
-        box = "".join(f"; {name} from {ends.low} to {ends.high}" for name, ends in (self.snapped or {}).items())
-        return f"Count({whole}; noise alone: {noise}; without and with cut cells: {cut}{box})"
-
-
-def _span(ends: Ends | Interval) -> str:
-    return f"{round(ends.low):,} to {round(ends.high):,}"
+    def to_pandas(self) -> Any:
+        """One row: the count, its whole interval, and the interval of the noise alone."""
+        parts = {"noise_low": self.noise.low, "noise_high": self.noise.high, "noise_sd": self.noise.sd}
+        cut = {"without_cut_cells": self.discretisation.low, "with_cut_cells": self.discretisation.high}
+        whole = {"count": self.count, "low": self.interval.low, "high": self.interval.high}
+        return frame({name: [value] for name, value in (whole | parts | cut).items()})

@@ -14,6 +14,7 @@ TwoPersonsAbove = Annotated[
     EpsilonText | None,
     Doc("An order, a grant or a void of more epsilon than this takes two keys; left out where there is no such rule."),
 ]
+Label = Annotated[str | None, Doc("What its order is called; left out where nobody said.")]
 State = Annotated[
     str,
     one_of("ordered", "counting", "burnt", "published", "void"),
@@ -147,6 +148,14 @@ class ReleaseSummary(Reply):
     state: State
     epsilon: str
     synopsis: SynopsisReference | None
+    label: Label = None
+    ordered: Annotated[str | None, Doc("The UTC day of its order.")] = None
+    published: Annotated[str | None, Doc("The UTC day of its publication; left out until then.")] = None
+
+    @property
+    def day(self) -> str | None:
+        """The UTC day of its publication, before that of its order; None from a service that does not say."""
+        return self.published or self.ordered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +166,7 @@ class ReleaseList(Reply):
     next: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Dataset(Reply):
     """A population: its public schema, its budget, its newest releases (to an analyst, published ones only)."""
 
@@ -174,16 +183,19 @@ class Dataset(Reply):
     earlier_releases: Annotated[int, Doc("How many releases come before these; left out if none.")] = 0
     newest_published: Annotated[
         ReleaseSummary | None,
-        Doc("The release that was published last, where it is none of these; left out otherwise."),
+        Doc(
+            "The release that was published last, where it is not the last published one of the list; left out "
+            "otherwise."
+        ),
     ] = None
     two_persons_above: TwoPersonsAbove = None
     about: Annotated[About | None, Doc("What the curator says of it; left out where nothing was said.")] = None
 
     @property
     def newest(self) -> ReleaseSummary | None:
-        """The newest published release."""
+        """The release that was published last."""
         listed = (release for release in reversed(self.releases) if release.state == "published")
-        return next(listed, self.newest_published)
+        return self.newest_published or next(listed, None)
 
     @property
     def release_count(self) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from rugnik.wire.base import Reply
+from rugnik.errors import UnfitArgument
+from rugnik.wire.base import Reply, imported_pandas
 from rugnik.wire.common import Answer
 from rugnik.wire.limits import Doc
 
@@ -37,3 +38,22 @@ class Grouped(Answer):
     def answers(self, kind: type[_Answer]) -> dict[str, _Answer]:
         """The answers by value, as the type that the question has without group_by."""
         return {group.value: kind.of(group.answer) for group in self.groups}
+
+    @property
+    def kind(self) -> type[Answer] | None:
+        """The type of each group's answer; None for a question that this client does not know."""
+        from rugnik import wire  # noqa: PLC0415 - it imports this module
+
+        kinds = (getattr(wire, name) for name in wire.__all__)
+        return next((kind for kind in kinds if getattr(kind, "path", None) == self.question), None)
+
+    def to_pandas(self) -> Any:
+        """The tables of all groups below one another, each row with the value of its group."""
+        kind = self.kind
+        if kind is None or not hasattr(kind, "to_pandas"):
+            raise UnfitArgument(f"There is no table of {self.question} by group: answers(…) has the answer of each.")
+        pandas = imported_pandas()
+        tables = {value: answer.to_pandas() for value, answer in self.answers(kind).items()}
+        whole = pandas.concat(tables, names=[self.group_by]).reset_index(level=0)
+        whole[self.group_by] = pandas.Categorical(whole[self.group_by], categories=list(tables))
+        return whole.reset_index(drop=True)

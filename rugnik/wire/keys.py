@@ -22,7 +22,7 @@ class KeyBody(Body):
     datasets: Annotated[list[DatasetName], Limits(min_length=1, max_length=1000)] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Key(Reply):
     """A key without its secret; without datasets it is not limited to some."""
 

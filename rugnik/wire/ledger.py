@@ -35,7 +35,7 @@ class LedgerEntry(Reply):
     hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LedgerPage(Reply):
     """Entries, newest last; `next` is the number to give as `after` for more."""
 

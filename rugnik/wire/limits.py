@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
+MAX_LABEL = 80  # characters
 MAX_BOXES = 10_000  # in one request for counts
 MAX_POINTS = 100_000  # in one request to assign points
 # As in core, which knows nothing of this package; a test compares them.
@@ -21,7 +22,9 @@ MAX_DIMENSIONS = 32
 MAX_ROWS = 1000  # of a person
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-NO_CONTROL = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL holds no NUL, and a name with a line end is a mistake
+# PostgreSQL holds no NUL, and a name with a line end is a mistake. Controls of a terminal, and those that turn the
+# direction of writing, would show a second person another text than the one on record.
+NO_CONTROL = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$"
 
 
 @dataclass(frozen=True, slots=True)

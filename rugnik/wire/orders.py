@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from rugnik.wire.alternatives import Alternative, Recommendation
 from rugnik.wire.base import Body, Reply
 from rugnik.wire.common import Grid
-from rugnik.wire.limits import MAX_DIMENSIONS, Doc, EpsilonText, Limits, Whole, one_of
+from rugnik.wire.limits import MAX_DIMENSIONS, MAX_LABEL, Doc, EpsilonText, Limits, Line, Whole, one_of
 
 Note = Annotated[
     str | None,
@@ -60,6 +60,13 @@ class OrderBody(TermsBody):
     """A release to charge for. A guess of its size is taken and left out: an order is on record for ever."""
 
     epsilon: EpsilonText
+    label: Annotated[
+        Annotated[Line, Limits(min_length=1, max_length=MAX_LABEL)] | None,
+        Doc(
+            "A name for people, such as 2026-Q3: public, and on record for ever. Write nothing in it that you learned "
+            "from the rows."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +149,14 @@ class PersonCost(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanBudget(Reply):
+    """What is left of the dataset's budget, and what the order would leave of it. A plan reserves nothing."""
+
+    remaining: str
+    after: Annotated[str | None, Doc("Null if the order cannot be paid, or the dataset is closed.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan(Reply):
     """A dry run of an order. Grid and prediction are null where the size is estimated and no guess was given."""
 
@@ -159,9 +174,11 @@ class Plan(Reply):
         tuple[PersonCost, ...], Doc("What counting more or fewer rows of each person costs; left out for records.")
     ] = ()
     alternatives: Annotated[
-        tuple[Alternative, ...], Doc("The rules for the grid side by side; left out where there is no prediction.")
+        tuple[Alternative, ...],
+        Doc("The rules for the grid side by side; left out where there is no prediction, or the order cannot be paid."),
     ] = ()
     recommendation: Annotated[
-        Recommendation | None, Doc("The rule for the purpose; left out where there is no prediction.")
+        Recommendation | None, Doc("The rule for the purpose; left out where there are no alternatives.")
     ] = None
     note: Note = None
+    budget: Annotated[PlanBudget | None, Doc("What the order would leave.")] = None

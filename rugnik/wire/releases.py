@@ -33,7 +33,7 @@ class ReleasePlan(Reply):
     note: Note = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release(Reply):
     """One run of stage 1."""
 
@@ -43,6 +43,11 @@ class Release(Reply):
     plan: ReleasePlan
     charge: Charge
     synopsis: SynopsisReference | None
+
+    @property
+    def label(self) -> str | None:
+        """What its order is called; None where nobody said."""
+        return self.plan.order.get("label")
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -69,7 +74,7 @@ class Ingest(Reply):
     rows_over_limit: Annotated[int, Doc("Rows beyond the most that are counted of a person; left out if none.")] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Published(Release):
     """A release that has just been published.
 

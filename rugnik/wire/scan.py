@@ -20,14 +20,23 @@ class ScanLine(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecommendedClusters(Reply):
+    """Which k to take, and why."""
+
+    k: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scan(Answer):
-    """Inertia and stability for each k."""
+    """Inertia and stability for each k. `recommended` is null where no k stands out; a note says so."""
 
     path: ClassVar[str] = "clusters/scan"
 
     scan: tuple[ScanLine, ...]
     method: Method
     method_reason: str
+    recommended: RecommendedClusters | None = None
 
     def to_pandas(self) -> Any:
         """One row per k."""

@@ -261,7 +261,7 @@ def test_nothing_is_left_after_sigkill_in_the_middle_of_an_upload(
     server = serve(with_folders(sqlite_settings, tmp_path))
     key = server.issue_key("curator")
     headers = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=server.url, headers=headers) as client:
+    with httpx.Client(base_url=server.url, headers=headers, timeout=60) as client:
         dataset = {"name": "city", "attributes": ATTRIBUTES, "budget": "2"}
         assert client.post("/v1/datasets", json=dataset).status_code == 201
         order = {"epsilon": "0.5", "clusters": 4, "size": SIZES["estimated"]}

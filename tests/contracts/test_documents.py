@@ -9,15 +9,16 @@ import shutil
 
 import pytest
 
-from docs.reference.markdown import slug
+from app.http.schemas import slug
 from docs.reference.pages import MARKER, PAGES, expected
 from tests.support.documents import ROOT, pages, without_code
 
 TEXTS = pages()
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-_ROOMS = "app|bench|core|deploy|docs|examples|migrations|rugnik|tests"
+_ROOMS = "app|bench|clients|core|deploy|docs|examples|migrations|rugnik|tests|tools|torture"
 _PATH = re.compile(rf"`((?:{_ROOMS})/[\w./-]*)`")
+_ROOM = re.compile(r"^\| (`[^|]+) \|", re.MULTILINE)
 _DOTTED = re.compile(r"`((?:app|core)\.(?!py`)[\w.]+)`")
 
 
@@ -94,6 +95,14 @@ def test_a_name_that_is_gone_would_be_seen() -> None:
     assert exists("core.histogram.Counts.add")
     assert not exists("core.release.drew")
     assert not exists("core.nowhere")
+
+
+def test_the_picture_of_the_architecture_has_every_room() -> None:
+    """Each room in the table of docs/architecture.md."""
+    rooms = set(re.findall(r"`((?:app|core|rugnik)/?[\w./]*)`", "".join(_ROOM.findall(TEXTS["docs/architecture.md"]))))
+    assert {"app/log/", "core/release.py"} <= rooms
+    picture = (ROOT / "docs" / "architecture.svg").read_text()
+    assert [room for room in sorted(rooms) if room.rstrip("/") not in picture] == []
 
 
 def test_the_readme_is_short() -> None:

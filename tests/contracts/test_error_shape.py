@@ -14,13 +14,16 @@ from httpx import Response
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from app.access.permissions import Role
+from app.faults import IN_WORDS
 from app.ingest.limits import MIB
-from app.problems import IN_WORDS
 from app.releases import datasets, reading, uploading
 from core.budget import HOW_TO_WRITE
 from rugnik.wire.limits import NAME
 from tests.support.service.api import CSV, Api
+from tests.support.service.bad_bodies import BAD_BODIES
 from tests.support.service.failures import CANARY, FAILURES
+from tests.support.service.routes import operation_of, operations
 from tests.support.service.world import World, opened_world
 
 
@@ -118,16 +121,48 @@ def test_a_refusal_at_a_cap_names_the_setting(world: World, failure: str, settin
             "unknown parameter of a file",
             "There is no parameter of that name here; this takes: count, seed, format, where.",
         ),
-        ("a number for epsilon", 'body.epsilon: Send epsilon as a string, such as "0.5".'),
-        ("epsilon too long", f"body.epsilon: {HOW_TO_WRITE}"),
+        ("a number for epsilon", "'epsilon' must be text, such as \"0.5\"; you sent a number with a decimal point."),
+        ("epsilon too long", f"'epsilon': {HOW_TO_WRITE}"),
         ("no epsilon", HOW_TO_WRITE),
-        ("bad dataset name", f"body.name: {IN_WORDS[NAME]}"),
+        ("bad dataset name", f"'name': {IN_WORDS[NAME]}"),
         ("JSON without end", "The body is not JSON: see character 10."),
     ],
 )
 def test_a_common_mistake_is_told_in_plain_words(world: World, failure: str, detail: str) -> None:
     """What to write instead, and no pattern."""
     assert FAILURES[failure].send(world).json()["detail"] == detail
+
+
+@pytest.mark.parametrize(("path", "body", "detail"), BAD_BODIES)
+def test_a_body_that_does_not_fit_is_told_what_each_field_must_be(
+    world: World, path: str, body: object, detail: str
+) -> None:
+    """The field by its name, what it must be, and of what was sent no more than its kind."""
+    caller = Role.ADMIN if path.endswith(("/keys", "/grants")) else Role.CURATOR
+    options = {} if body is None else {"json": body}
+    reply = world.api.call(caller, "POST", path.format(**vars(world)), **options)
+    assert reply.json()["detail"] == detail
+    assert_problem(reply, 422, "invalid-request")
+    assert reply.json()["errors"][0]["loc"][0] == "body"
+
+
+def test_bad_bodies_are_sent_to_every_route_that_takes_one(world: World) -> None:
+    """A new route brings a bad body."""
+    posted = {path.format(**vars(world)) for path, _, _ in BAD_BODIES}
+    met = [operation_of(world.api.app, "POST", path) for path in posted]
+    documented = [said for (method, _), said in operations(world.api.app).items() if method == "POST"]
+    answering = [said for said in documented if "requestBody" in said and "307" not in said["responses"]]
+    takes_body = {said["operationId"] for said in answering}
+    assert {said["operationId"] for said in met if said is not None} == takes_body
+
+
+@pytest.mark.parametrize("failure", [name for name, each in FAILURES.items() if each.problem == "invalid-request"])
+def test_no_refusal_is_in_the_words_of_the_framework(world: World, failure: str) -> None:
+    """Its words change with its version, and tell nothing to somebody who does not know it."""
+    text = FAILURES[failure].send(world).text
+    for words in ("Input should", "Value error", "String should", "List should", "Field required", "Unable to", "^"):
+        assert words not in text
+    assert 'is not valid."' not in text  # what `app.faults` has no words for
 
 
 def test_an_upload_that_says_it_is_too_large_is_refused_before_it_is_read(world: World) -> None:
@@ -192,6 +227,21 @@ def test_a_full_disk_is_not_the_files_fault(lone: World) -> None:
     more_than_memory = CANARY * (MIB // len(CANARY) + 1)
     assert_problem(lone.api.upload(lone.ordered, more_than_memory, headers), 503, "spool-failure")
     assert_problem(lone.api.upload(lone.ordered, CANARY, headers), 422, "unreadable-upload")
+    assert lone.api.upload(lone.ordered).status_code == 200
+
+
+def test_a_reader_that_runs_out_of_memory_is_not_the_files_fault(lone: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """503 without the size that was asked for; nothing was drawn, and the same rows are published later."""
+
+    def short(*_: object, **__: object) -> None:
+        raise MemoryError(CANARY)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(uploading, "read_upload", short)
+        refused = lone.api.upload(lone.ordered)
+    assert_problem(refused, 503, "out-of-memory")
+    assert int(refused.headers["retry-after"]) >= 1
+    assert lone.api.curator("GET", f"/v1/releases/{lone.ordered}").json()["state"] == "ordered"
     assert lone.api.upload(lone.ordered).status_code == 200
 
 

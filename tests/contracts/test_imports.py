@@ -55,7 +55,15 @@ WEB_LIBRARIES = frozenset({"fastapi", "starlette", "uvicorn"})
 WEB_ROOMS = ("app.http", "app.dashboard", "app.cli", "app.main")
 DATES = "core.domain.dates"  # the kinds date and datetime
 # What answers a question without a service: the rooms and modules it is made of, and the libraries it needs.
-OFFLINE = ("app.questions", "app.bundles", "app.offline", "app.problems", "app.errors", "app.ingest.errors")
+OFFLINE = (
+    "app.questions",
+    "app.bundles",
+    "app.offline",
+    "app.problems",
+    "app.faults",
+    "app.errors",
+    "app.ingest.errors",
+)
 OFFLINE_LIBRARIES = {"numpy", "scipy", "orjson", "httpx"}
 FILES = "app.questions.files"  # CSV, Parquet and Arrow, by pyarrow
 OPENING = "rugnik.offline"  # `rugnik.open`: it imports a part of the above where it is called
@@ -201,7 +209,7 @@ def allowed_in_client(arrow: Arrow) -> bool:
     top = arrow.target.partition(".")[0]
     if arrow.module == OPENING and any(within(arrow.target, room) for room in ("app.bundles", "app.offline")):
         return arrow.lazy
-    if top in {"pyarrow", "pandas"}:
+    if top in {"pyarrow", "pandas", "matplotlib"}:
         return arrow.lazy
     return top in sys.stdlib_module_names or top == "httpx" or within(arrow.target, "rugnik")
 

@@ -11,6 +11,8 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-dev.lock"]
+INPUTS = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "bench" / "peers").glob("*.in"))]
+PEERS = [str(lock.relative_to(ROOT)) for lock in sorted((ROOT / "bench" / "peers").glob("*.lock"))]
 
 
 def hashes(name: str) -> dict[str, set[str]]:
@@ -25,7 +27,7 @@ def hashes(name: str) -> dict[str, set[str]]:
     return allowed
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, *PEERS])
 def test_every_package_is_pinned_and_hashed(name: str) -> None:
     """pip takes no other file for it, wherever that comes from; and no lock tells where ours came from."""
     assert all(hashes(name).values())
@@ -56,3 +58,14 @@ def test_the_client_needs_httpx_and_the_runtime_lock_holds_what_the_service_need
     named = {Requirement(line).name for line in [*extras["server"], *extras["cli"], "httpx"]} - {"rugnik"}
     assert "rugnik[cli]" in extras["server"]
     assert named <= {package.partition("==")[0] for package in hashes("requirements.lock")}
+
+
+def test_every_peer_of_the_benchmarks_has_a_lock_of_what_it_needs() -> None:
+    """NAME.in says what, NAME.lock which files."""
+    assert [str(Path(name).with_suffix(".lock")) for name in INPUTS] == PEERS
+    for name in INPUTS:
+        lines = [line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
+        needed = {Requirement(line).name for line in lines if line}
+        locked = {package.partition("==")[0] for package in hashes(str(Path(name).with_suffix(".lock")))}
+        assert needed
+        assert needed <= locked, name

@@ -51,7 +51,7 @@ def test_a_refusal_names_the_roles_that_may() -> None:
     holder(Role.AUDITOR).require(Permission.ASK)
     with pytest.raises(NotAllowed) as refused:
         holder(Role.ADMIN).require(Permission.ASK)
-    assert str(refused.value) == "This takes a key of role analyst or curator or auditor; yours is admin."
+    assert str(refused.value) == "This takes a key of role analyst, curator or auditor; yours is admin."
 
 
 def test_the_permission_of_each_route_is_that_of_the_matrix() -> None:

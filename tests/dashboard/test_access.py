@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -15,6 +16,15 @@ from tests.support.browser.city import City
 Window = Callable[..., Surfer]
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+# Dates are written in one form on every page: 18 Nov 2026, with the time of day where it is known.
+DAY = re.compile(r"\d{1,2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4}(, \d\d:\d\d)?")
+ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b|\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2},")
+TIMES = "[...document.querySelectorAll('time')].map((time) => time.textContent.trim())"
+PROSE = """(() => {
+    const main = document.getElementById("main").cloneNode(true);
+    main.querySelectorAll("pre, code, script, .chart, .map").forEach((part) => part.remove());
+    return main.textContent;
+})()"""
 PAGES: list[tuple[str | None, str]] = [
     (None, "/sign-in"),
     ("admin", "/"),
@@ -22,6 +32,7 @@ PAGES: list[tuple[str | None, str]] = [
     ("admin", "/datasets/mobility"),
     ("analyst", "/"),
     ("analyst", "/datasets/pilot"),
+    ("analyst", "/datasets/survey-2026/compare?left={two}&right={three}"),
     ("analyst", "/releases/{one}"),
     ("analyst", "/releases/{two}"),
     ("auditor", "/ledger"),
@@ -41,7 +52,7 @@ PAGES: list[tuple[str | None, str]] = [
 def opened(window: Window, city: City, scheme: str, width: int) -> Callable[[str | None, str], Page]:
     """Pages by role and address, each role in a window of its own, everything on them unfolded."""
     windows: dict[str | None, Surfer] = {}
-    names = {"one": city.releases[1], "two": city.releases[2], "ordered": city.ordered}
+    names = {"one": city.releases[1], "two": city.releases[2], "three": city.releases[3], "ordered": city.ordered}
 
     def go(role: str | None, path: str) -> Page:
         if role not in windows:
@@ -64,7 +75,7 @@ def violations(page: Page) -> list[Any]:
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
 def test_axe_finds_nothing_and_nothing_spills_over(window: Window, city: City, scheme: str, width: int) -> None:
-    """Labels, contrast, landmarks, names and order of every page; and no page is wider than its window."""
+    """Labels, contrast, landmarks, names and order of every page; none is wider than its window; one form of dates."""
     go = opened(window, city, scheme, width)
     problems_by_page = {}
     for role, path in PAGES:
@@ -72,6 +83,8 @@ def test_axe_finds_nothing_and_nothing_spills_over(window: Window, city: City, s
         if problems := violations(page):
             problems_by_page[f"{role} {path}"] = problems
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert [text for text in page.evaluate(TIMES) if not DAY.fullmatch(text)] == [], path
+        assert not ISO_DAY.search(page.evaluate(PROSE)), path
     assert problems_by_page == {}
 
 

@@ -60,11 +60,13 @@ def test_the_map_draws_every_leaf_with_its_rows(window: Window, port: tuple[City
     leaf = city.ask(f"/v1/releases/{releases['places']}/synopsis")["layers"]["leaf"]
     assert len(cells) == leaves == len(leaf["estimates"])
     assert abs(sum(cells.values()) - sum(leaf["estimates"])) <= leaves / 2  # each is rounded
-    assert all(low <= rows <= high for _, _, rows, low, high in squares)
+    assert all(low <= max(0, rows) <= high for _, _, rows, low, high in squares)
     area = page.locator("#map .nsewdrag").first.bounding_box()
     assert area is not None
     page.mouse.move(area["x"] + 0.8 * area["width"], area["y"] + 0.3 * area["height"])
-    expect(page.locator("#map .hoverlayer text").first).to_contain_text(re.compile(r"north .* to .*about .* rows \("))
+    expect(page.locator("#map .hoverlayer text").first).to_contain_text(
+        re.compile("north .* to .*about .* rows.*95 % interval: .* to ")
+    )
     drag(page, (0.01, 0.02), (0.3, 0.3))
     answer = page.locator("#box-answer .answer")
     answer.wait_for()
@@ -105,6 +107,27 @@ def test_bars_of_leaves_have_rows_for_areas(window: Window, port: tuple[City, di
     assert areas == pytest.approx([cell[2] for cell in days[2]], abs=0.51)
     assert [cell[0] for cell in missing[2]] == ["(missing)"]
     assert missing[2][0][2] == pytest.approx(200, abs=60)
+
+
+def test_bars_of_one_attribute_are_densities_that_no_interval_hides(
+    window: Window, port: tuple[City, dict[str, str]]
+) -> None:
+    """Days in cells of 5 and of 6: areas are the counts of the API, and the bars keep half of the chart's height."""
+    city, releases = port
+    page = explored(window, city, releases["days"])
+    page.locator("#marginal[data-ready='day']").wait_for()
+    expect(page.locator("#marginal .ytitle")).to_have_text("rows per day")
+    expect(page.locator("#marginal-words")).to_contain_text("height is rows per day, so that areas are rows")
+    asked = city.ask(f"/v1/releases/{releases['days']}/marginal?attributes=day")
+    drawn = page.evaluate(
+        "(({data, layout}) => ({bars: data.map((t) => [[...t.width], [...t.y], t.customdata.map((c) => c[2])]),"
+        " range: layout.yaxis.range}))(document.getElementById('marginal'))"
+    )
+    widths, heights, counts = drawn["bars"][0]
+    assert [*counts, *drawn["bars"][1][2]] == asked["counts"]
+    assert [width / 86_400_000 * height for width, height in zip(widths, heights, strict=True)] == pytest.approx(counts)
+    low, high = drawn["range"]
+    assert max(heights) - min(0, *heights) > 0.45 * (high - low)
 
 
 def test_the_wizard_says_what_the_adaptive_rule_does(window: Window, port: tuple[City, dict[str, str]]) -> None:

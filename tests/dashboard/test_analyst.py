@@ -70,9 +70,11 @@ def test_a_dragged_box_is_counted_as_the_api_counts_it(window: Window, city: Cit
     expect(page.locator("#box-answer .interval")).to_have_text(
         f"With 95 % probability. Best single number: {_nearest(asked['count'])}."
     )
-    # The box is where it was dragged: 0.15 to 0.4 of 0..100 and 0.1 to 0.3 of 0..5000, but for a pixel.
+    # The box is where it was dragged, 0.15 to 0.4 of 0..100 and 0.1 to 0.3 of 0..5000, but for half a cell.
     ends = [float(end) for condition in where for end in condition.partition(":")[2].split("..")]
-    assert ends == pytest.approx([15, 40, 500, 1500], rel=0.05)
+    assert ends == pytest.approx([15, 40, 500, 1500], rel=0.2)
+    snapped = [asked["snapped"][name][end] for name in ("age", "income") for end in ("low", "high")]
+    assert ends == pytest.approx(snapped, rel=1e-3)  # the fields show what was counted
     assert asked["count"] > 3000  # the youngest group lies in it
     query = parse_qs(urlsplit(re.search(r"'(http[^']+)'", curl_line(page, "count"))[1]).query)  # type: ignore[index]
     assert (query["where"], query["snap"]) == (where, ["true"])
@@ -90,6 +92,9 @@ def test_a_dragged_box_moves_to_cell_edges_unless_the_reader_chose_otherwise(win
     expect(moved).to_have_count(2)
     expect(snap).to_be_checked()
     edges = city.ask(f"/v1/releases/{city.releases[2]}/marginal?attributes=age")["attributes"][0]["edges"]
+    ends = [float(page.get_by_label(f"age {end}", exact=True).input_value()) for end in ("from", "to")]
+    assert ends == pytest.approx([min(edges, key=lambda edge, end=end: abs(edge - end)) for end in ends], abs=0.05)
+    assert f"box=age:{ends[0]:g}..{ends[1]:g}" in page.url  # and a link has what was counted
     page.wait_for_function(
         "edges => { const box = document.getElementById('map').layout.selections[0];"
         " return box && edges.includes(box.x0) && edges.includes(box.x1); }",
@@ -208,16 +213,25 @@ def test_the_parts_of_the_error_come_second(window: Window, city: City) -> None:
     expect(page.locator("#box-answer .interval")).to_have_count(1)
 
 
-def test_ranges_are_said_to_be_half_open_and_an_empty_one_is_refused_in_words(window: Window, city: City) -> None:
-    """Beside the fields before anything is asked, and in the service's own sentence afterwards."""
-    analyst = window(city.url, city.keys["analyst"])
-    analyst.expected_statuses.add(422)
-    page = analyst.go(f"/releases/{city.releases[2]}")
+def test_ranges_are_said_to_be_half_open_and_an_empty_one_is_told_at_its_field(window: Window, city: City) -> None:
+    """Before anything is asked; the focus goes to the field, and a mended range is counted."""
+    page = explored(window, city, 2)
     expect(page.locator("section", has=page.locator("#box-title"))).to_contain_text("a row at the upper end is not")
-    page.get_by_label("age from").fill("30")
-    page.get_by_label("age to").fill("30")
-    page.get_by_label("age to").press("Enter")
-    expect(page.locator("#box-answer")).to_contain_text("The range of age is empty")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/count" in request.url else None)
+    for low, high in (("40", "20"), ("30", "30"), ("100", "")):
+        page.get_by_label("age from").fill(low)
+        page.get_by_label("age to").fill(high)
+        page.get_by_label("age to").press("Enter")
+        expect(page.locator(".field-fault:visible")).to_have_text(
+            f"age: the range from {low} to {high or 100} is empty; the upper end is not counted."
+        )
+        expect(page.get_by_label("age to" if high else "age from")).to_be_focused()
+    assert asked == []
+    page.get_by_label("age from").fill("20")
+    page.get_by_label("age from").press("Enter")
+    page.locator("#box-answer .answer").wait_for()
+    expect(page.locator(".field-fault:visible")).to_have_count(0)
 
 
 def test_moving_k_shows_the_clusters_of_the_api(window: Window, city: City) -> None:
@@ -313,7 +327,7 @@ def test_the_curl_lines_give_what_the_page_shows(window: Window, city: City, tmp
     page.get_by_role("button", name="Count", exact=True).click()
     page.locator("#box-answer .answer").wait_for()
     names = page.locator("[data-lines]").evaluate_all("all => all.map((one) => one.dataset.lines)")
-    assert set(names) == {"map", "clusters", "count", "marginal", "quantiles", "moments", "rows"}
+    assert set(names) == {"map", "clusters", "scan", "count", "marginal", "quantiles", "moments", "rows"}
     for name in names:
         line = curl_line(page, name).replace("curl ", "curl -sSf ", 1)
         done = subprocess.run(
@@ -369,10 +383,12 @@ def test_what_a_threshold_left_is_shown_with_its_bounds(
     page = window(server.url, server.issue_key("analyst")).go(f"/releases/{release}")
     page.locator("#map[data-ready='3']").wait_for()
     expect(page.locator("#map-words")).to_contain_text("Point at a cell for its bounds")
-    low, high = page.evaluate("document.getElementById('map').data[0].customdata[0][0]")
+    low, high, _ = page.evaluate("document.getElementById('map').data[0].customdata[0][0]")
     assert low <= page.evaluate("document.getElementById('map').data[0].z[0][0]") <= high
     expect(page.locator("#marginal-words")).to_contain_text("certain to lie between")
     expect(page.locator("#clusters-body")).to_contain_text("Method: thresholded. ")
+    expect(page.locator("#clusters-body")).to_contain_text("There is no column “noise?”")
+    expect(page.locator(".method-note")).to_have_count(0)
     expect(page.locator("#problem")).to_be_empty()
     assert page.locator("#clusters-body .scroll").evaluate(HIDDEN) == 0
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -98,9 +100,25 @@ def test_an_entry_shows_its_day_in_every_zone(window: Window, city: City) -> Non
     for zone in ("UTC", "Asia/Tokyo", "America/Los_Angeles"):
         page = window(city.url, city.keys["auditor"], timezone_id=zone, locale="en-GB").go("/ledger")
         times = page.locator("#entries tbody time")
-        shown = times.all_inner_texts()
-        assert shown == [time.get_attribute("datetime") for time in times.all()]
-        assert {len(day) for day in shown} == {10}
+        days = [date.fromisoformat(str(time.get_attribute("datetime"))) for time in times.all()]
+        assert times.all_inner_texts() == [f"{day.day} {day:%b %Y}" for day in days]
+
+
+def test_an_entry_is_read_on_a_phone_without_scrolling_sideways(window: Window, city: City) -> None:
+    """390 pixels wide: each value has its title beside it, and every one lies within the window."""
+    page = window(city.url, city.keys["auditor"], viewport={"width": 390, "height": 844}).go("/ledger")
+    row = page.locator("#entries tbody tr").first
+    cells = [cell for cell in row.locator("td").all() if cell.is_visible()]
+    assert len(cells) >= 7
+    for cell in cells:
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert (
+            cell.evaluate("(cell) => getComputedStyle(cell, '::before').content")
+            == f'"{cell.get_attribute("data-label")}"'
+        )
 
 
 def test_the_ledger_is_taken_away_by_two_buttons(window: Window, city: City) -> None:
@@ -136,7 +154,16 @@ def test_an_admin_lets_somebody_in_grants_and_revokes(
     server = serve(sqlite_settings)
     admin = window(server.url, server.admin_key)
     page = admin.go("/keys")
+    page.get_by_role("button", name="Issue").click()
+    expect(page.get_by_label("Name")).to_be_focused()
+    expect(page.get_by_label("Name")).to_have_accessible_description("Write who will hold it.")
     page.get_by_label("Name").fill("Ada at the office")
+    admin.expected_statuses |= {422}
+    page.get_by_label("Datasets").fill("no such name")
+    page.get_by_role("button", name="Issue").click()
+    expect(page.get_by_label("Datasets")).to_have_accessible_description(re.compile("A name has letters"))
+    expect(page.get_by_role("alert").first).to_contain_text("Datasets: A name has letters")
+    page.get_by_label("Datasets").fill("")
     page.get_by_role("button", name="Issue").click()
     secret = page.locator("#secret")
     expect(secret).to_contain_text("rugnik_curator_")
@@ -149,8 +176,11 @@ def test_an_admin_lets_somebody_in_grants_and_revokes(
         {"name": "c", "attributes": [{"name": "a", "lower": 0, "upper": 1}], "budget": "1"},
     )
     page = admin.go("/datasets/c")
-    page.get_by_label("Epsilon", exact=True).fill("0.5")
     page.get_by_label("Reason, on the record").fill("a second wave")
+    page.get_by_label("Epsilon", exact=True).fill("1e9")
+    page.get_by_role("button", name="Grant").click()
+    expect(page.get_by_label("Epsilon", exact=True)).to_have_accessible_description(re.compile("plain digits"))
+    page.get_by_label("Epsilon", exact=True).fill("0.5")
     page.get_by_role("button", name="Grant").click()
     expect(page.locator(".entries").first).to_contain_text("a second wave")
     expect(page.locator(".budget-words").first).to_contain_text("1.5")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from app.ingest.formats import MediaType
 from app.ingest.limits import Limits
@@ -40,7 +41,7 @@ def test_a_curator_goes_from_nothing_to_a_published_release(
 
     page.get_by_label("Name", exact=True).fill("city")
     page.get_by_role("button", name="Register").click()
-    expect(page.get_by_role("alert")).to_contain_text("Attribute 1 needs a name")
+    expect(page.get_by_role("alert")).to_contain_text("Attribute (attribute 1): Write the name of a column.")
     for row, (name, upper) in enumerate((("age", "100"), ("income", "5000"))):
         for label, value in (("Attribute", name), ("Lower bound", "0"), ("Upper bound", upper)):
             page.get_by_label(label, exact=True).nth(row).fill(value)
@@ -93,7 +94,8 @@ def test_a_form_asks_for_the_name_first_and_says_what_a_vast_budget_means(window
     """From the top of the form down; and no factor of twenty digits."""
     page = window(city.url, city.keys["curator"]).go("/register")
     page.get_by_role("button", name="Register").click()
-    expect(page.get_by_role("alert")).to_contain_text("Give the dataset a name")
+    expect(page.get_by_role("alert")).to_contain_text("Name: Letters, digits, dot, dash and underscore")
+    expect(page.get_by_label("Name", exact=True)).to_be_focused()
     for much in ("50", "1e3"):
         page.get_by_label("Budget (epsilon)").fill(much)
         expect(page.locator("#budget-meaning")).to_contain_text("more than a million: practically no protection")
@@ -117,12 +119,13 @@ def test_a_plan_shows_the_rules_side_by_side_and_recommends_one_for_the_purpose(
     """A table with a line for each rule and picture, and the reason in words; the purpose is not ordered."""
     page = window(city.url, city.keys["curator"]).go("/datasets/pilot/release")
     page.get_by_label("A rough guess").fill("1000000")
-    rules = page.locator("#plan-rules")
+    rules, advice = page.locator("#plan-rules"), page.locator("#plan-advice")
     expect(rules.locator("tbody tr")).to_have_count(6)
-    expect(rules).to_contain_text("For clusters: ")
+    expect(advice).to_contain_text("For clusters: ")
     page.get_by_label("Mainly for").select_option("counts")
-    expect(rules).to_contain_text("For counts: adaptive.")
-    expect(rules.locator("strong")).to_contain_text("with adaptive, against")
+    expect(advice).to_contain_text("For counts: adaptive.")
+    expect(advice).to_contain_text("with adaptive, against")
+    expect(rules).to_be_hidden()  # its tables are folded, so that the order stays in view
     expect(rules).to_contain_text("one sixteenth")
     expect(page.locator("#whole-help")).to_be_visible()
 
@@ -182,6 +185,23 @@ def planning(server: Server, window: Window, name: str = "city") -> Surfer:
     return curator
 
 
+def test_plan_file_and_order_stand_within_one_screen_and_an_order_takes_a_label(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window
+) -> None:
+    """The tables of the plan are folded below the numbers; the help says how many clusters can be asked for."""
+    page = planning(serve(sqlite_settings), window).page
+    top, place = page.locator("#plan-step").bounding_box(), page.locator("#order").bounding_box()
+    assert top is not None
+    assert place is not None
+    assert place["y"] + place["height"] - top["y"] < 900
+    expect(page.locator("#plan")).to_contain_text("at most 256, and no more than there are cells")
+    page.get_by_label("Label (optional)").fill("2026-Q3")
+    page.locator("#order").click()
+    expect(page.get_by_role("heading", name="Upload the rows")).to_be_visible()
+    page.goto(page.url.partition("/release")[0])
+    expect(page.locator("#releases .label")).to_have_text("2026-Q3")
+
+
 def test_a_file_is_looked_into_before_it_is_ordered_and_nothing_of_it_is_sent(
     sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
 ) -> None:
@@ -214,6 +234,11 @@ def test_a_file_is_looked_into_before_it_is_ordered_and_nothing_of_it_is_sent(
     page.get_by_label("Values out of bounds").select_option("drop")
     expect(verdict).to_contain_text("100 rows: 50 would be dropped, 0 clipped")
     assert all(url.endswith("/plans") for _, url in sent), sent
+    # Whoever declines here has charged nothing: the ledger has the registration alone.
+    entries = page.evaluate(
+        "fetch('/v1/ledger?dataset=city').then((reply) => reply.json()).then((body) => body.entries)"
+    )
+    assert [entry["kind"] for entry in entries] == ["grant"]
 
     file.write_bytes(GOOD)
     page.locator("#file").set_input_files([])
@@ -276,32 +301,50 @@ COUNT_ROWS = """async ([module, body, csv, declared, person]) => {
     const { checkText } = await import(module.replace("wizard", "check"));
     const { attributeOf } = await import(module.replace("wizard", "attribute"));
     const terms = { csv, gzip: false, attributes: declared.map(attributeOf), outOfRange: "clip", person };
-    return checkText(new File([body], "rows"), terms, new AbortController().signal);
+    return checkText(new File([new Uint8Array(body)], "rows"), terms, new AbortController().signal);
 }"""
 
 
-def browser_counts(page: Page, body: str, media_type: MediaType, declared: list[dict[str, Any]], unit: Unit) -> None:
+def browser_counts(
+    page: Page, text: str | bytes, media_type: MediaType, declared: list[dict[str, Any]], unit: Unit
+) -> None:
     """Compare what the page counts of a file with what the service's readers do."""
     module = page.locator('script[type="module"][src*="wizard"]').get_attribute("src")
     person = {"column": unit.column, "maxRows": unit.max_rows} if unit.is_person else None
-    counted = page.evaluate(COUNT_ROWS, [module, body, media_type is MediaType.CSV, declared, person])
+    body = text if isinstance(text, bytes) else text.encode()
+    counted = page.evaluate(COUNT_ROWS, [module, list(body), media_type is MediaType.CSV, declared, person])
     domain = Domain(tuple(map(attribute_of, declared)))
     expected = check_upload(
-        [body.encode()],
+        [body],
         media_type=media_type,
         gzip=False,
         domain=domain,
         unit=unit,
         out_of_range=OutOfRange.CLIP,
-        limits=Limits(max_line_bytes=2000),
+        limits=Limits(),
     )
-    assert counted == {
+    totals = {
         "read": expected.rows_read,
         "dropped": expected.rows_dropped,
         "clipped": expected.rows_clipped,
         "overLimit": expected.rows_over_limit,
         "whole": True,
-    }, body
+    }
+    assert {name: counted[name] for name in totals} == totals, body
+
+
+def test_the_browser_drops_the_lines_that_the_service_drops_for_their_bytes(window: Window, city: City) -> None:
+    """JSON in Latin-1 is none, a line is as long as its bytes with the carriage return, ids have at most 64 bits."""
+    page = window(city.url, city.keys["curator"]).go("/datasets/pilot/release")
+    line = '{"x": 1, "y": 0, "name": "M\u00fcller"}\n'
+    replaced = line.replace("\u00fc", "\ufffd")  # by the program that wrote the file: good UTF-8
+    for body in (line.encode("latin-1"), line.encode(), replaced.encode(), replaced.encode() + line.encode()):
+        browser_counts(page, body, MediaType.NDJSON, NUMBERS, RECORD)
+    for length, end in ((2**16 - 4, b"\n"), (2**16 - 4, b"\r\n"), (2**16 - 5, b"\r\n")):
+        browser_counts(page, b"x,y,note\n1,0," + b"n" * length + end, MediaType.CSV, NUMBERS, RECORD)
+    for number in (7, 2**64 - 1, 2**66, -(2**66)):
+        body = f'{{"x": 1, "y": 0, "who": {number}}}\n' * 2
+        browser_counts(page, body, MediaType.NDJSON, NUMBERS, Unit("who", 1))
 
 
 def test_the_browser_counts_rows_as_the_service_does(window: Window, city: City) -> None:
@@ -341,3 +384,117 @@ def test_the_browser_reads_every_kind_and_the_ids_of_persons_as_the_service_does
             row["who"] = chance.choice([row["who"], 7, 7.0, 2.5, None])
         lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         browser_counts(page, lines, MediaType.NDJSON, EVERY_KIND, unit)
+
+
+AWKWARD = [
+    "x,n,sex,day,at,other",
+    "0.5,3,f,2026-03-01,2026-05-01T10:20:30Z,a",
+    '" 7 ",5.0, f ,2026-12-31,2026-05-01 10:20:30.5Z,"a,b"',
+    "99,3,f,2025-12-31,2027-01-01T00:00:00+01:00,a",
+    "x,3,NA,2026-03-01,2026-05-01T10:20:30Z,a",
+    "0.5,2.5,f,2026-03-01,2026-05-01T10:20:30Z,a",
+    "0.5,3,F,2026-03-01,2026-05-01T10:20:30Z,a",
+    "0.5,3,f,1.3.2026,2026-05-01T10:20:30Z,a",
+    "0.5,3,f,2026-03-01,2026-05-01T10:20:30Z",
+    '0.5,3,f,2026-03-01,2026-05-01T10:20:30Z,a"b"',
+    '0.5,3,"f,2026-03-01,2026-05-01T10:20:30Z,a',
+    "",
+    ",3,,2026-03-01,2026-05-01T10:20:30Z,a\r",
+]
+
+
+def test_the_preview_of_an_awkward_file_is_what_its_upload_says(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
+) -> None:
+    """Read, dropped and clipped, of every kind at once; why, by column and line; consent before the order."""
+    server = serve(sqlite_settings)
+    key = server.issue_key("curator")
+    body = {"name": "odd", "attributes": EVERY_KIND, "budget": "1"}
+    httpx.post(f"{server.url}/v1/datasets", headers={"Authorization": f"Bearer {key}"}, json=body).raise_for_status()
+    page = window(server.url, key).go("/datasets/odd/release")
+    expect(page.locator("#order")).to_be_enabled()
+    file = tmp_path / "rows.csv"
+    file.write_text("\n".join(AWKWARD), newline="")
+    page.locator("#file").set_input_files(file)
+    verdict = page.locator("#file-verdict")
+    expect(verdict).to_contain_text("11 rows: 5 would be dropped, 1 clipped")
+    assert page.locator("#file-preview tbody tr").all_inner_texts() == [
+        "x\t1 empty: kept as missing; 1 not readable: kept as missing; 1 out of bounds: clipped\t4",
+        "n\t1 not readable: rows dropped\t6",
+        "sex\t1 empty: kept as missing; 1 not on the list: rows dropped\t7",
+        "day\t1 not readable: rows dropped; 1 out of bounds: clipped\t4",
+        "at\t1 out of bounds: clipped\t4",
+    ]
+    expect(verdict).to_contain_text("Days are written year first")
+    expect(page.locator("#order")).to_be_disabled()
+    page.get_by_label("Use this file all the same. 55 % of the rows would be lost or changed.").check()
+    page.locator("#order").click()
+    page.get_by_role("button", name="Upload and publish").click()  # the same file under the same terms: asked once
+    done = page.locator("#done-facts")
+    expect(done).to_contain_text("Rows read11")
+    expect(done).to_contain_text("Rows dropped5")
+    expect(done).to_contain_text("Values clipped in rows1")
+
+
+def test_the_preview_counts_values_that_end_up_among_others(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
+) -> None:
+    """They drop no row, but most of them are slips of spelling."""
+    server = serve(sqlite_settings)
+    key = server.issue_key("curator")
+    town = {"name": "town", "kind": "category", "values": ["bonn"], "other": True}
+    body = {"name": "towns", "attributes": [town], "budget": "1"}
+    httpx.post(f"{server.url}/v1/datasets", headers={"Authorization": f"Bearer {key}"}, json=body).raise_for_status()
+    page = window(server.url, key).go("/datasets/towns/release")
+    file = tmp_path / "rows.csv"
+    file.write_text("town\nbonn\nBonn\nbonn \n", encoding="utf-8")
+    page.locator("#file").set_input_files(file)
+    expect(page.locator("#file-verdict")).to_contain_text("3 rows: 0 would be dropped")
+    assert page.locator("#file-preview tbody tr").all_inner_texts() == [
+        "town\t1 not on the list: kept as (other)\t3",
+    ]
+
+
+UNFIT = [
+    ("semicolons.csv", b"Age;Income\n20;300\n", "separated by semicolons"),
+    ("foreign.csv", b"Alter;Einkommen\n20;300\n", "separated by semicolons"),
+    ("tabs.csv", b"age\tincome\n20\t300\n", "separated by tabs"),
+    ("case.csv", b"AGE,In come\n20,300\n", "\u201cIn come\u201d is probably income"),
+    ("headless.csv", b"20,300\n21,400\n", "Its first line holds no names"),
+    ("wide.csv", "age,income\n20,300\n".encode("utf-16"), "UTF-16"),
+    ("wide.csv", "age,income\n20,300\n".encode("utf-16-le"), "UTF-16"),
+    ("book.xlsx", b"PK\x03\x04 xl/workbook.xml", "CSV UTF-8"),
+    ("packed.csv", gzip.compress(GOOD), "tick \u201ccompressed with gzip\u201d"),
+]
+
+
+def test_a_file_that_the_service_would_refuse_is_not_ordered_for(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
+) -> None:
+    """The reason and what to do about it; no consent helps, and no budget is offered that is not there."""
+    page = planning(serve(sqlite_settings), window).page
+    for name, content, words in UNFIT:
+        file = tmp_path / name
+        file.write_bytes(content)
+        page.locator("#file").set_input_files([])
+        page.locator("#file").set_input_files(file)
+        expect(page.locator("#file-verdict")).to_contain_text(words)
+        expect(page.locator("#order")).to_be_disabled()
+        expect(page.get_by_label("Use this file all the same.")).to_be_hidden()
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("age,income,town\n20,300,Z\xfcrich\n".encode("latin-1"))
+    page.locator("#file").set_input_files(latin)
+    expect(page.locator("#file-verdict")).to_contain_text("probably in Latin-1")
+    expect(page.locator("#order")).to_be_enabled()
+
+    # Another order took the budget while this page was open: the plan says so, and there is no order.
+    def spent(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(response=reply, json=reply.json() | {"budget": {"remaining": "0.1", "after": None}})
+
+    page.route("**/plans", spent)
+    page.get_by_label("Epsilon", exact=True).fill("0.4")
+    expect(page.locator("#plan-problem")).to_contain_text("Only 0.1 is left of the budget.")
+    expect(page.locator("#order")).to_be_disabled()
+    expect(page.locator("#remaining")).to_have_text("0.1")
+    expect(page.get_by_label("Epsilon", exact=True)).to_have_accessible_description(re.compile("Only 0.1 is left"))

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.settings.settings import Settings
 from tests.dashboard.test_access import violations
+from tests.dashboard.test_analyst import HIDDEN
 from tests.support.browser.chromium import Surfer
 from tests.support.browser.city import City, clinic, visits
 from tests.support.processes.server import Server, running_server
@@ -52,6 +53,12 @@ def explored(window: Window, hospital: Hospital, attributes: int, **options: Any
 def drawn(page: Page, chart: str, field: str) -> Any:
     """A field of each trace of a chart; of what it has, the numbers."""
     return page.evaluate(f"document.getElementById('{chart}').data.map((trace) => trace.{field} ?? null)")
+
+
+def counts_drawn(page: Page) -> Any:
+    """The counts behind the colours of the map, part by part: colours are densities where cells differ in size."""
+    parts = drawn(page, "map", "customdata")
+    return [[[cell[2] for cell in row] for row in part] for part in parts if part and isinstance(part[0], list)]
 
 
 def counted(page: Page) -> float:
@@ -162,7 +169,7 @@ def test_dates_lie_on_an_axis_of_dates_and_missing_values_apart(window: Window, 
     page = explored(window, hospital, 3)
     asked = hospital.ask(f"/v1/releases/{hospital.releases[3]}/marginal?attributes=arrived,age")
     days, ages = asked["attributes"]
-    values, missing = drawn(page, "map", "z")[:2]
+    values, missing = counts_drawn(page)[:2]
     assert values == [row[:-1] for row in asked["counts"]]
     assert missing == [row[-1:] for row in asked["counts"]]
     assert drawn(page, "map", "x")[0] == ages["edges"]
@@ -176,6 +183,9 @@ def test_dates_lie_on_an_axis_of_dates_and_missing_values_apart(window: Window, 
     page.get_by_label("Attribute", exact=True).select_option("arrived")
     quantiles = hospital.ask(f"/v1/releases/{hospital.releases[3]}/quantiles?attribute=arrived&q=0.5")["quantiles"]
     expect(page.locator("#quantile-table tbody tr").nth(2)).to_contain_text(quantiles[0]["value"])
+    ends = page.evaluate("document.getElementById('quantiles').data[0].x.slice(6, 8)")  # of the third, the median
+    days = page.evaluate("(all) => all.map((at) => new Date(at).toISOString().slice(0, 10))", ends)
+    assert days == [quantiles[0]["interval"]["low"], quantiles[0]["interval"]["high"]]
     moments = hospital.ask(f"/v1/releases/{hospital.releases[3]}/moments")["attributes"]
     expect(page.locator("#moments")).to_contain_text(f"Mean of arrived{moments[1]['mean']['value']}")
 
@@ -215,7 +225,10 @@ def test_a_drag_over_days_takes_whole_days(window: Window, hospital: Hospital) -
         action()
     answer = counted(page)
     first, last = (page.get_by_label(f"arrived {end}").input_value() for end in ("from", "to"))
-    assert (first, last) == ("2026-04-02", "2026-07-02")
+    snapped = hospital.ask(f"/v1/releases/{hospital.releases[2]}/count?snap=true&where=arrived:2026-04-02..2026-07-02")[
+        "snapped"
+    ]["arrived"]
+    assert (first, last) == (snapped["low"], snapped["high"])
     box = f"snap=true&where=arrived:{first}..{last}"
     assert answer == hospital.ask(f"/v1/releases/{hospital.releases[2]}/count?{box}")["count"]
 
@@ -232,9 +245,9 @@ def test_a_part_is_shown_in_every_panel_and_named(window: Window, hospital: Hosp
     base = f"/v1/releases/{hospital.releases[3]}"
     moments = hospital.ask(f"{base}/moments?{query}")
     low, high = moments["slice"]["age"].split("..")
-    expect(page.locator("#part")).to_contain_text(f"age {low} to {high}; sex f.")
+    expect(page.locator(".chip")).to_have_text([f"age {low} to {high}\u00d7", "sex f\u00d7"])
     expect(page.locator("#moments tbody tr").first).to_contain_text(f"{round(moments['size']['value']):,}")
-    assert drawn(page, "map", "z")[0] == hospital.ask(f"{base}/marginal?attributes=arrived,age&{query}")["counts"]
+    assert counts_drawn(page)[0] == hospital.ask(f"{base}/marginal?attributes=arrived,age&{query}")["counts"]
     clusters = hospital.ask(f"{base}/clusters?k=2&{query}")
     for place, (_age, arrived) in enumerate(clusters["centers"]):
         expect(page.locator("#clusters-body tbody tr").nth(place)).to_contain_text(arrived)
@@ -243,7 +256,7 @@ def test_a_part_is_shown_in_every_panel_and_named(window: Window, hospital: Hosp
     assert "where=sex:f" in (page.get_by_role("link", name="Rows csv").get_attribute("href") or "")
     assert violations(page) == []
     page.reload()
-    expect(page.locator("#part")).to_contain_text(f"age {low} to {high}; sex f.")
+    expect(page.locator(".chip")).to_have_text([f"age {low} to {high}\u00d7", "sex f\u00d7"])
     page.get_by_role("button", name="Show all rows").click()
     expect(page.locator("#part")).to_be_hidden()
     expect(page.locator("#moments tbody tr").first).to_have_text(whole)
@@ -270,10 +283,29 @@ def test_a_category_can_be_an_axis_of_the_map(window: Window, hospital: Hospital
     page.get_by_label("Up").select_option("sex")
     page.locator("#map[data-axes='arrived sex']").wait_for()
     asked = hospital.ask(f"/v1/releases/{hospital.releases[2]}/marginal?attributes=sex,arrived")
-    assert drawn(page, "map", "z")[0] == asked["counts"]
+    assert counts_drawn(page)[0] == asked["counts"]
     assert page.evaluate("document.getElementById('map').data.find((t) => t.name === 'centres').x") == []
     page.get_by_label("Up").select_option("noisy count")
     page.locator("#map[data-axes='arrived']").wait_for()
+
+
+def test_tables_are_read_on_a_phone(window: Window, hospital: Hospital) -> None:
+    """390 pixels wide: attributes, the meaning of epsilon and clusters stand in lines with the titles of columns."""
+    phone = window(hospital.url, hospital.keys["analyst"], viewport={"width": 390, "height": 844})
+    page = phone.go("/datasets/clinic-3-age")
+    for title, value in (("Bounds or values", "2026-01-01 to 2026-12-31"), ("That they are there", "%")):
+        cell = page.locator(f"td[data-label='{title}']", has_text=value).first
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 390
+        assert cell.evaluate("(cell) => getComputedStyle(cell, '::before').content") == f'"{title}"'
+    page = phone.go(f"/releases/{hospital.releases[3]}")
+    page.locator("#map[data-ready='2']").wait_for()
+    cells = page.locator("#clusters-body tbody tr").first.locator("td")
+    labels = cells.evaluate_all("(all) => all.map((one) => getComputedStyle(one, '::before').content)")
+    assert labels[:4] == ['"No."', '"rows"', '"age"', '"arrived"']
+    assert page.locator("#clusters-body .scroll").evaluate(HIDDEN) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])

@@ -56,7 +56,7 @@ def test_an_upload_that_dies_draws_at_most_once_for_its_charge(
     number = STEPS.index(step)
     state = "published" if number >= PUBLISHED else "burnt" if number >= DRAWN else "ordered"
 
-    with httpx.Client(base_url=serve(settings).url, headers=headers) as client:
+    with httpx.Client(base_url=serve(settings).url, headers=headers, timeout=60) as client:
         standing = client.get(path).json()
         assert standing["state"] == state
         assert ("layered" in (standing["plan"]["grid"] or {})) == bool(terms)
@@ -82,9 +82,7 @@ def test_a_draw_that_a_crash_left_on_the_disk_is_paid_for(
     kept = tmp_path / "drawn"
     monkeypatch.setenv("DRAWN_FILE", str(kept))
     headers = {"Authorization": f"Bearer {curator_key(settings)}"}
-    mortal = serve(
-        settings, module=["tests.support.processes.mortal", "once the synopsis is published, before the commit"]
-    )
+    mortal = serve(settings, module=["tests.support.processes.mortal", "once its ledger entry is inserted"])
     path = uploaded_until_death(mortal, headers, size={"declared": 8 * 10**9})
     drawn = kept.read_bytes()
     assert len(drawn) > 2 * 10**6  # more than SQLite keeps in memory before a commit
@@ -92,7 +90,7 @@ def test_a_draw_that_a_crash_left_on_the_disk_is_paid_for(
     files = database_files(settings)
     assert any(probe in body for probe in probes for body in files), "the search must be able to find a draw"
 
-    with httpx.Client(base_url=serve(settings).url, headers=headers) as client:
+    with httpx.Client(base_url=serve(settings).url, headers=headers, timeout=60) as client:
         assert client.get(path).json()["state"] == "burnt"
         assert client.delete(path).status_code == 409
         assert client.put(f"{path}/records", content=ROWS, headers=CSV).status_code == 409

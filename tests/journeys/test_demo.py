@@ -48,8 +48,8 @@ def test_the_demo_is_ready_usable_and_gone_on_with(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     with running_demo(folder) as running:
         url = running.variables["RUGNIK_URL"]
-        shown = re.findall(r"^  (?:Dashboard|API|Release) +(\S+)$", running.printed, re.MULTILINE)
-        paths = ["/", "/openapi.json", f"/releases/{running.variables['RELEASE']}"]
+        shown = re.findall(r"^  (?:Explore it|Dashboard|HTTP API) +(\S+)$", running.printed, re.MULTILINE)
+        paths = [f"/releases/{running.variables['RELEASE']}", "/", "/docs"]
         assert [address.removeprefix(url) for address in shown] == paths
         second = subprocess.run(
             [sys.executable, "-m", "app.cli", "demo", "--port", "0", "--data-dir", str(folder)],
@@ -58,7 +58,7 @@ def test_the_demo_is_ready_usable_and_gone_on_with(tmp_path: Path) -> None:
             text=True,
         )
         assert (second.returncode, "serves" in second.stderr) == (2, True)  # one folder, one service
-        assert httpx.get(shown[1]).status_code == 200
+        assert httpx.get(shown[2]).status_code == 200
         headers = {"Authorization": f"Bearer {running.variables['ANALYST']}"}
         release = httpx.get(f"{url}/v1/releases/{running.variables['RELEASE']}", headers=headers).json()
         assert release["state"] == "published"
@@ -66,9 +66,9 @@ def test_the_demo_is_ready_usable_and_gone_on_with(tmp_path: Path) -> None:
         assert '"epsilon_spent":"0"' in curl
         assert "size between" in rugnik
         assert python.startswith("Count(")
-        health = bash(f"RUGNIK_DATABASE_URL=sqlite:////nowhere.db rugnik doctor --data-dir {folder}", tmp_path)
+        health = bash(f"RUGNIK_DATABASE_URL=sqlite:////nowhere.db rugnik doctor --data-dir {folder}/data", tmp_path)
         assert "agrees with the ledger at entry 8" in health
-        assert f"{folder} is yours alone" in health
+        assert f"{folder}/data is yours alone" in health
         assert "there is none yet" not in health
         assert stat.S_IMODE((folder / "keys.env").stat().st_mode) == 0o600
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -139,7 +139,7 @@ def test_the_demo_is_not_swayed_by_the_environment(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("RUGNIK_MAX_BUDGET", "nonsense")
     settings = demo._settings(tmp_path / "demo")
     assert settings.database_url is None
-    assert settings.witness_path == tmp_path / "demo" / "witness" / "head"
+    assert settings.witness_path == tmp_path / "demo" / "data.witness"
 
 
 def test_the_example_is_made_by_the_demos_own_generator() -> None:

@@ -134,10 +134,11 @@ def test_the_installed_wheel_gives_a_demo(
         reply = httpx.get(
             f"{own['RUGNIK_URL']}/v1/releases/{own['RELEASE']}/moments",
             headers={"Authorization": f"Bearer {own['ANALYST']}"},
+            timeout=60,
         )
         assert (reply.status_code, reply.json()["epsilon_spent"]) == (200, "0")
         # A page whose template or static file was left out of the wheel would be a 500.
-        assert httpx.get(f"{own['RUGNIK_URL']}/", follow_redirects=True).status_code == 200
+        assert httpx.get(f"{own['RUGNIK_URL']}/", follow_redirects=True, timeout=60).status_code == 200
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=120) == 0
     assert f"http://127.0.0.1:{port}/" in log.read_text()

@@ -167,7 +167,7 @@ def test_connections_at_work_are_not_closed_for_new_ones(
     """Uploads under way keep their places; a further caller gets 503 and Retry-After, and is let in afterwards."""
     server = serve(sqlite_settings.model_copy(update={"max_connections": 3, "max_uploads": 4}))
     key = server.issue_key("curator")
-    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as client:
+    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         client.post("/v1/datasets", json={"name": "city", "attributes": ATTRIBUTES, "budget": "3"})
         terms = {"epsilon": "0.5", "clusters": 4, "size": {"declared": 500}}
         orders = [client.post("/v1/datasets/city/releases", json=terms).json()["id"] for _ in range(3)]
@@ -267,7 +267,7 @@ def test_an_upload_and_a_long_answer_outlive_the_timeouts(impatient: Server) -> 
             other.execute("BEGIN IMMEDIATE")  # while this holds the database, an order waits for it
             with ThreadPoolExecutor(1) as pool:
                 waiting = pool.submit(client.post, "/v1/datasets/city/releases", json=terms)
-                time.sleep(2 * SECONDS)
+                time.sleep(1.25 * SECONDS)  # longer than the timeouts, shorter than an order waits
                 assert not waiting.done()
                 other.rollback()
                 assert waiting.result().status_code == 201

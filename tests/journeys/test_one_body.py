@@ -17,7 +17,7 @@ def test_the_same_question_again_and_again_is_one_body(settings: Settings, serve
     """Across two workers and a restart, each question has one body and one ETag."""
     first = serve(settings, workers=2)
     headers = {"Authorization": f"Bearer {first.issue_key('curator')}"}
-    with httpx.Client(base_url=first.url, headers=headers) as client:
+    with httpx.Client(base_url=first.url, headers=headers, timeout=60) as client:
         client.post("/v1/datasets", json={"name": "city", "attributes": ATTRIBUTES, "budget": "1"}).raise_for_status()
         order = client.post("/v1/datasets/city/releases", json={"epsilon": "0.5", "clusters": 4}).json()
         client.put(f"/v1/releases/{order['id']}/records", content=ROWS, headers=CSV).raise_for_status()
@@ -26,7 +26,7 @@ def test_the_same_question_again_and_again_is_one_body(settings: Settings, serve
     def ask(server: Server) -> None:
         # A new connection each time, so that either worker may answer.
         anew = httpx.Limits(max_keepalive_connections=0)
-        with httpx.Client(headers=headers, limits=anew) as client:
+        with httpx.Client(headers=headers, limits=anew, timeout=60) as client:
             for question in QUESTIONS * 20:
                 reply = client.get(f"{server.url}/v1/releases/{order['id']}/{question}")
                 seen[question].add((reply.raise_for_status().content, reply.headers["etag"]))

@@ -10,6 +10,9 @@ import httpx
 
 from app.settings.settings import Settings
 from tests.support.processes.server import Server
+from torture.races import issued, raced
+from torture.services import place
+from torture.verdict import judge
 
 CLIENTS = 64
 ROOM = 10
@@ -32,3 +35,16 @@ def test_sixty_four_orders_with_room_for_ten(settings: Settings, serve: Callable
         assert len(dataset["releases"]) == ROOM
         entries = client.get("/v1/ledger").json()["entries"]
         assert [entry["kind"] for entry in entries] == ["grant"] + ["charge"] * ROOM
+
+
+def test_what_racing_clients_are_told_is_one_sequence_of_the_ledger() -> None:
+    """One round of `make torture ONLY=races`: several keys approve one request, several clients send one order."""
+    with place("SQLite") as here:
+        server = here.start(workers=2)
+        try:
+            replies = raced(here, server, issued(server), "city", clients=10)
+            judge(here.checked(server), "city", replies)
+        finally:
+            server.stop()
+    done = {reply.action for reply in replies if reply.status < 300}
+    assert {"charge", "request", "approve", "publish"} <= done

@@ -29,7 +29,7 @@ def test_an_upload_at_work_is_published_before_the_service_stops(
     """SIGTERM in the middle of a body: no new connections, the upload gets its 200, and only then the process ends."""
     server = serve(sqlite_settings)
     key = server.issue_key("curator")
-    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as client:
+    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         client.post("/v1/datasets", json={"name": "city", "attributes": ATTRIBUTES, "budget": "1"}).raise_for_status()
         order = client.post("/v1/datasets/city/releases", json={"epsilon": "0.5", "clusters": 4}).json()["id"]
     port = int(server.url.rpartition(":")[2])

@@ -1,6 +1,6 @@
 """Table II: the WCSS of the service's clusters is below the printed RUGNIK values, on a subset that takes seconds.
 
-Nothing here chooses by the private points; they only score. bench.methods has all 108 cells on all 50 datasets. Seeds
+Nothing here chooses by the private points; they only score. bench.paper has all 108 cells on all 50 datasets. Seeds
 are fixed, so nothing is left to chance.
 """
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import requires
+from importlib.metadata import requires, version
 from pathlib import Path
 
+import rugnik
 from app.access.permissions import Role
 from rugnik import Client
 from tests.support.service.api import ROWS
@@ -63,3 +64,9 @@ def test_the_client_runs_without_the_servers_packages(live: Live, curator: Clien
     assert "pip install pandas" in missing
     assert modules == "[]"
     assert curator.dataset(live.city).newest is not None
+
+
+def test_the_package_tells_its_version() -> None:
+    """As every package does; a name that is not there is an AttributeError, as everywhere."""
+    assert rugnik.__version__ == version("rugnik")
+    assert not hasattr(rugnik, "__versions__")

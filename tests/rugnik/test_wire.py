@@ -123,4 +123,4 @@ def test_no_column_of_a_table_hides_another() -> None:
 def test_only_texts_of_dates_and_datetimes_are_read_as_times() -> None:
     """A text of another kind, such as a service of a newer version may send, stays a text in a data frame."""
     columns = {"day": [None, "2026-01-31"], "at": ["2026-01-31T10:00:00Z"], "stay": ["PT3H"], "age": [1.5, None]}
-    assert kinds_of(columns) == {"day": "datetime", "at": "datetime"}
+    assert kinds_of(columns) == {"day": "date", "at": "datetime"}

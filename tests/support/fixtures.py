@@ -17,6 +17,7 @@ from tests.support.databases.postgresql import new_database, running_postgresql
 from tests.support.processes.server import Server, running_server
 from tests.support.service.api import Api, frozen_clock
 from tests.support.service.live import Live, opened_live
+from tests.support.service.workers import end_workers
 
 _names = count()
 _UMASK = os.umask(0o022)
@@ -32,6 +33,13 @@ def process_settings_restored() -> Iterator[None]:
     sys.setswitchinterval(_SWITCH_INTERVAL)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared_workers() -> Iterator[None]:
+    """The worker processes that applications share end with the tests."""
+    yield
+    end_workers()
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """A PostgreSQL server of this test process, as a connection string to its first database."""
@@ -45,6 +53,16 @@ def postgresql_url(postgresql: str) -> str:
     return new_database(postgresql)
 
 
+@pytest.fixture(scope="session")
+def migrated_postgresql(postgresql: str) -> str:
+    """The URL of a PostgreSQL database that is migrated and that nobody uses: others are copied from it."""
+    url = new_database(postgresql)
+    database = Database(url)
+    database.migrate()
+    database.dispose()
+    return url
+
+
 @pytest.fixture
 def sqlite_settings(tmp_path: Path) -> Settings:
     """A rugnik of its own on SQLite."""
@@ -52,12 +70,10 @@ def sqlite_settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def postgresql_settings(tmp_path: Path, postgresql_url: str) -> Settings:
+def postgresql_settings(tmp_path: Path, postgresql: str, migrated_postgresql: str) -> Settings:
     """A rugnik of its own on PostgreSQL, migrated."""
-    database = Database(postgresql_url)
-    database.migrate()
-    database.dispose()
-    return Settings(data_dir=tmp_path / "data", database_url=postgresql_url, log_level="warning")
+    url = new_database(postgresql, like=migrated_postgresql)
+    return Settings(data_dir=tmp_path / "data", database_url=url, log_level="warning")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -101,7 +117,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """One server for the tests of a file."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("live") / "data", log_level="warning")
-    with opened_live(settings) as opened:
+    with opened_live(settings, own_workers=False) as opened:
         yield opened
 
 

@@ -5,7 +5,7 @@ import { IntegerAttribute, NumberAttribute } from "./numbers.js";
 import { DateAttribute, DatetimeAttribute } from "./times.js";
 
 // Spellings of "no value" in files; one that is on the list of a category is a value. As in app/ingest/columns/categories.py.
-const NULLS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"];
+export const NULLS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A"];
 const OTHER = -1;
 const LISTED = 8; // values that are named in a sentence
 
@@ -42,6 +42,11 @@ export class CategoryAttribute extends Attribute {
     return this.labels.filter((_, place) => place + 0.5 > low && place - 0.5 < high);
   }
 
+  // Whether a text is a part of this attribute: some of its labels.
+  accepts(part) {
+    return part.split(",").every((label) => this.labels.includes(label));
+  }
+
   partWords(text) {
     return `${this.name} ${text.split(",").join(" or ")}`;
   }
@@ -53,6 +58,10 @@ export class CategoryAttribute extends Attribute {
 
   fromJson(value) {
     return ["string", "number", "boolean"].includes(typeof value) ? this.fromText(String(value)) : null;
+  }
+
+  isListed(value) {
+    return value !== OTHER;
   }
 
   judge(value) {

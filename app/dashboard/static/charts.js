@@ -26,6 +26,9 @@ export function colours() {
   };
 }
 
+// A colour #rrggbb, faint. Of bars, the opacity is Plotly's own for what is selected.
+export const faint = (colour, opacity = 0.25) => `rgba(${[1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16)).join(",")},${opacity})`;
+
 // Escapes text for Plotly, which interprets some HTML, such as <a>, and %{…} in templates.
 export const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("%{", "%\u200b{");
 
@@ -46,15 +49,45 @@ export function layout(colour, more = {}) {
   };
 }
 
-// The error of a histogram: the same half-width for all cells or, after a threshold, bounds for each cell.
-export function certainty(histogram) {
+// The key of a box on a chart, with so many axes; Plotly may give the corners on an axis of dates as texts.
+const corner = (end) => (typeof end === "string" ? Date.parse(`${end.replace(" ", "T")}${end.length > 10 ? "Z" : ""}`) : end);
+export const keyOf = (box, axes) => (box ? [box.x0, box.x1, box.y0, box.y1].slice(0, 2 * axes).map((end) => corner(end).toPrecision(12)).join(" ") : "");
+
+// A box that was dragged or counted: an outline without a filling, which would hide the cells under it.
+export const outlines = (colour) => ({
+  newselection: { line: { color: colour.ordered, width: 2, dash: "solid" } }, activeselection: { fillcolor: "rgba(0,0,0,0)", opacity: 1 },
+});
+export const outline = (colour, ends) => ({ type: "rect", xref: "x", yref: "y", ...ends, line: { color: colour.ordered, width: 2.5, dash: "solid" } });
+
+// Words beside a box, within the chart: over its upper edge or, where there is no room, under it.
+export function label(colour, words, { x0, x1, y1 }, [start, stop], top) {
+  const isRight = (x0 + x1) / 2 > (start + stop) / 2;
+  return {
+    text: plain(words), x: isRight ? x1 : x0, y: y1, xref: "x", yref: "y", xanchor: isRight ? "right" : "left", yanchor: y1 > top ? "top" : "bottom",
+    showarrow: false, font: { size: 13, color: colour.surface }, bgcolor: colour.ink, borderpad: 4, yshift: y1 > top ? -4 : 4, name: "answer",
+  };
+}
+
+const nested = (values, make) => values.map((value) => (Array.isArray(value) ? nested(value, make) : make(value)));
+const paired = (low, high, make) => low.map((value, i) => (Array.isArray(value) ? paired(value, high[i], make) : make(value, high[i])));
+const rows = (value) => Math.max(0, value) + 0; // of rows there are never fewer than none
+
+// The error of a histogram, for each cell alone or for all at once: the same half-width for all cells or, after a threshold,
+// bounds for each. `low` has the lower end of each cell, nested like the counts; `customdata` both ends for pointing at it.
+// A histogram of differences is `signed`: they may lie below zero.
+export function certainty(histogram, together = false) {
+  const scope = together ? "all" : "each";
+  const level = (histogram.reach ?? histogram.bounds).level;
+  const hover = `${100 * level} % interval: %{customdata[0]:,} to %{customdata[1]:,} rows${together ? ", all cells at once" : ""}`;
   if (histogram.reach) {
-    const reach = Number(histogram.reach.each.toPrecision(3)).toLocaleString("en");
-    return { reach: histogram.reach.each, words: `± ${reach}`, hover: `± ${reach}`, customdata: undefined };
+    const reach = histogram.reach[scope];
+    const words = `± ${Number(reach.toPrecision(3)).toLocaleString("en")}`;
+    const customdata = nested(histogram.counts, (count) => [rows(Math.round(count - reach)), rows(Math.round(count + reach))]);
+    return { reach, words, hover, customdata, low: nested(histogram.counts, (count) => count - reach) };
   }
-  const { low, high } = histogram.bounds.each;
-  const pair = (a, b) => (Array.isArray(a) ? a.map((value, i) => pair(value, b[i])) : [Math.floor(a), Math.ceil(b)]);
-  return { reach: null, words: null, hover: "(%{customdata[0]} to %{customdata[1]})", customdata: low.map((value, i) => pair(value, high[i])) };
+  const { low, high } = histogram.bounds[scope];
+  const end = histogram.signed ? (value) => value + 0 : rows;
+  return { reach: null, words: null, hover, customdata: paired(low, high, (a, b) => [end(Math.floor(a)), end(Math.ceil(b))]), low, high };
 }
 
 export const settings = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
@@ -62,6 +95,12 @@ export const settings = { displayModeBar: false, responsive: true, scrollZoom: f
 export async function draw(place, traces, more) {
   const Plotly = await plotly();
   await Plotly.react(place, traces, more, settings);
+}
+
+// Draws a chart anew in the size that its place has by now.
+export async function fit(place) {
+  const Plotly = await plotly();
+  await Plotly.Plots.resize(place);
 }
 
 export async function picture(place, format, name) {

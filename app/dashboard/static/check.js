@@ -1,73 +1,73 @@
-// Counts the rows of a text file that the service would read, drop and clip. It runs in the browser; nothing is sent. The
-// rules are those of app/ingest/csv_reader.py and ndjson_reader.py: each line is parsed on its own. A test compares both.
-// What a value is depends on the kind of its attribute, which reads it: see attribute.js.
+// Counts the rows of a text file that the service would read, drop and clip, and says why, column by column. It runs in the
+// browser; nothing is sent. The file is read in slices, and only counts are kept. The rules are those of
+// app/ingest/csv_reader.py and ndjson_reader.py: each line is parsed on its own. A test compares both. What a value is
+// depends on the kind of its attribute, which reads it: see attribute.js.
+import { NULLS } from "./attribute.js";
+import { columnsOf, fieldsOf, lookalikes, trimmed } from "./header.js";
 import { DROPPED, OUTSIDE } from "./kind.js";
 
-export const MOST_BYTES = 32 * 2 ** 20; // only so much of the file is read
-const LONGEST_LINE = 64 * 2 ** 10;
+const LONGEST_LINE = 64 * 2 ** 10; // bytes
 const LONGEST_ID = 256; // bytes
+const REPLACED = "\ufffd"; // what the decoder writes for bytes that are no UTF-8
+const MOST_IDS = 2_000_000; // persons that are told apart in the browser's memory
 
-// Yields the lines of a file in groups; `whole` of the last group says whether the file was read to its end.
-async function* lineGroups(file, gzip) {
-  const stream = gzip ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
-  const reader = stream.getReader();
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  let begun = "";
+const bytesOf = (text) => new TextEncoder().encode(text).length;
+const isLonger = (text, most) => text.length > most || (3 * text.length > most && bytesOf(text) > most);
+
+function takes(decoder, bytes) {
+  try {
+    decoder.decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// Yields the lines of a file in groups; `whole` of the last group says whether the file was read to its end, and `utf8`
+// whether all bytes were UTF-8 up to here.
+async function* lineGroups(file, gzip, reading) {
   let bytes = 0;
+  const counting = new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      controller.enqueue(chunk);
+    },
+  });
+  const counted = file.stream().pipeThrough(counting);
+  const reader = (gzip ? counted.pipeThrough(new DecompressionStream("gzip")) : counted).getReader();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const strict = new TextDecoder("utf-8", { fatal: true });
+  let utf8 = true; // so far
+  let begun = "";
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      bytes += value.length;
       const lines = (begun + decoder.decode(value, { stream: true })).split("\n");
+      utf8 &&= takes(strict, value);
       begun = lines.pop().slice(0, LONGEST_LINE + 2); // a line that is already too long stays too long
-      yield { lines, whole: false };
-      if (bytes >= MOST_BYTES) return;
+      yield { lines, whole: false, utf8 };
+      reading.progress?.(bytes, file.size);
+      if (reading.enough) return;
     }
-    yield { lines: begun ? [begun] : [], whole: true };
+    yield { lines: begun ? [begun] : [], whole: true, utf8 };
   } finally {
     reader.cancel().catch(() => {});
   }
 }
 
-// The fields of a line; null if its quotes do not match.
-function fieldsOf(line) {
-  if (!line.includes('"')) return line.split(",");
-  const fields = [];
-  for (let at = 0; ; at += 1) {
-    const quoted = line[at] === '"' ? /^"((?:[^"]|"")*)"(?=,|$)/.exec(line.slice(at)) : /^[^,]*/.exec(line.slice(at));
-    if (!quoted) return null;
-    fields.push((quoted[1] ?? quoted[0]).replaceAll('""', '"'));
-    at += quoted[0].length;
-    if (at >= line.length) return fields;
-  }
-}
-
-const trimmed = (text) => text.replace(/^[ \t]+|[ \t]+$/g, "");
-
-// The places of the wanted columns; the last one is that of the ids of persons, if they are wanted.
-function columnsOf(line, wanted) {
-  const names = (fieldsOf(line.replace(/^\ufeff/, "")) ?? []).map(trimmed);
-  const listed = (chosen) => wanted.filter((name) => chosen(names.filter((other) => other === name).length)).join(", ");
-  const missing = listed((count) => count === 0);
-  if (missing) throw new Error(`The file has no column for: ${missing}. Names are matched exactly.`);
-  const ambiguous = listed((count) => count > 1);
-  if (ambiguous) throw new Error(`The file has more than one column for: ${ambiguous}. Keep one of each.`);
-  return { width: names.length, places: wanted.map((name) => names.indexOf(name)) };
-}
-
-// Both functions return the values of a row, null for a missing one, and its id; or null for a line that is no row.
+// Both functions return the values of a row, null for a missing one, what the file has for them, and its id; or null for a
+// line that is no row.
 function csvRow(line, { width, places }, { attributes, person }) {
   const fields = fieldsOf(line);
   if (fields?.length !== width) return null;
-  return {
-    values: attributes.map((attribute, x) => attribute.fromText(fields[places[x]])),
-    id: person ? trimmed(fields[places.at(-1)]) : null,
-  };
+  const raw = attributes.map((_, x) => fields[places[x]]);
+  return { raw, values: attributes.map((attribute, x) => attribute.fromText(raw[x])), id: person ? trimmed(fields[places.at(-1)]) : null };
 }
 
-function jsonRow(line, { attributes, person }) {
+function jsonRow(line, { attributes, person }, names, utf8) {
   let row = null;
+  if (!utf8 && line.includes(REPLACED)) return null; // some of its bytes are no UTF-8, and then it is no JSON
   try {
     row = JSON.parse(line.replace(/^\ufeff/, ""));
   } catch {
@@ -75,32 +75,52 @@ function jsonRow(line, { attributes, person }) {
   }
   if (typeof row !== "object" || row === null || Array.isArray(row)) return null;
   if (Object.values(row).some((value) => Math.abs(value) === Infinity && typeof value === "number")) return null; // 1e999 is no JSON
+  if (names.size === 0) Object.keys(row).forEach((name) => names.add(name)); // those of the first row
   const of = (name) => (Object.hasOwn(row, name) ? row[name] : null);
   const id = person ? of(person.column) : null;
+  const raw = attributes.map((attribute) => of(attribute.name));
   return {
-    values: attributes.map((attribute) => attribute.fromJson(of(attribute.name))),
-    id: Number.isInteger(id) ? String(id) : typeof id === "string" ? id : "",
+    raw, values: attributes.map((attribute, x) => attribute.fromJson(raw[x])),
+    id: Number.isInteger(id) && id >= -(2 ** 63) && id <= 2 ** 64 ? String(id) : typeof id === "string" ? id : "",
   };
 }
 
-// What becomes of a row: the worst of what its values say.
-function verdictOf(row, { attributes, person }) {
-  if (!row || (person && !(row.id && new TextEncoder().encode(row.id).length <= LONGEST_ID))) return DROPPED;
-  return Math.max(...row.values.map((value, x) => attributes[x].verdict(value)));
+const isEmpty = (raw) => raw === null || (typeof raw === "string" && NULLS.includes(trimmed(raw)));
+
+// What is wrong with the values of one column: their numbers, the line of the first one, and how it is probably written.
+class Tally {
+  constructor(attribute) {
+    Object.assign(this, { attribute, empty: 0, unreadable: 0, unlisted: 0, outside: 0, firstLine: null, habit: null });
+  }
+
+  add(value, raw, verdict, line) {
+    const kind = value === null ? (isEmpty(raw) ? "empty" : "unreadable") : verdict === OUTSIDE ? "outside" : this.attribute.isListed(value) ? null : "unlisted";
+    if (!kind) return;
+    this[kind] += 1;
+    if (kind === "empty") return;
+    this.firstLine ??= line;
+    if (kind === "unreadable") this.habit ??= this.attribute.habit(String(raw));
+  }
 }
 
-// The numbers of rows read, dropped, clipped and, for persons, beyond the limit of rows per person; and whether the whole
-// file was read. `person` has the column and the limit; null for records. Throws if the columns do not fit.
-export async function checkText(file, { csv, gzip, attributes, outOfRange, person = null }, signal) {
-  const counted = { read: 0, dropped: 0, clipped: 0, overLimit: 0, whole: false };
-  const rowsOf = new Map();
-  const wanted = [...attributes.map(({ name }) => name), ...(person ? [person.column] : [])];
+// The numbers of rows read, dropped, clipped and, for persons, beyond the limit of rows per person (null where there are too
+// many persons to tell); whether the whole file was read; rows that are no rows (`broken`) or have no id; a tally for each
+// column; and hints. `person` has the column and the limit; null for records. `reading` has `progress`, called with bytes
+// read and all bytes, and `enough`: once that is true, the rest of the file is not read. Throws if the columns do not fit.
+export async function checkText(file, { csv, gzip, attributes, outOfRange, person = null }, signal, reading = {}) {
   const terms = { attributes, person };
+  const wanted = [...attributes.map(({ name }) => name), ...(person ? [person.column] : [])];
+  const counted = { read: 0, dropped: 0, clipped: 0, overLimit: 0, whole: true, broken: 0, withoutId: 0 };
+  const tallies = attributes.map((attribute) => new Tally(attribute));
+  const rowsOf = new Map();
+  const names = new Set();
   let columns = null;
-  for await (const { lines, whole } of lineGroups(file, gzip)) {
+  let number = 0;
+  for await (const { lines, whole, utf8 } of lineGroups(file, gzip, reading)) {
     signal.throwIfAborted();
     counted.whole = whole;
     for (const ended of lines) {
+      number += 1;
       const line = ended.endsWith("\r") ? ended.slice(0, -1) : ended;
       if (csv && !columns) {
         columns = columnsOf(line, wanted);
@@ -108,20 +128,38 @@ export async function checkText(file, { csv, gzip, attributes, outOfRange, perso
       }
       if (!line) continue;
       counted.read += 1;
-      const row = line.length > LONGEST_LINE ? null : csv ? csvRow(line, columns, terms) : jsonRow(line, terms);
-      const verdict = verdictOf(row, terms);
+      const row = isLonger(ended, LONGEST_LINE) ? null : csv ? csvRow(line, columns, terms) : jsonRow(line, terms, names, utf8);
+      const verdict = row ? judge(row, terms, tallies, counted, number) : DROPPED;
+      if (!row) counted.broken += 1;
       if (verdict === DROPPED || (verdict === OUTSIDE && outOfRange === "drop")) {
         counted.dropped += 1;
         continue;
       }
       if (verdict === OUTSIDE) counted.clipped += 1;
-      if (person) {
+      if (person && counted.overLimit !== null) {
         const rows = (rowsOf.get(row.id) ?? 0) + 1;
         rowsOf.set(row.id, rows);
         if (rows > person.maxRows) counted.overLimit += 1;
+        if (rowsOf.size > MOST_IDS) counted.overLimit = null;
       }
     }
   }
   if (csv && !columns) throw new Error("The first line must name the columns, separated by commas.");
-  return counted;
+  const hints = csv ? [] : lookalikes([...names], wanted.filter((name) => names.size && !names.has(name)));
+  return { ...counted, tallies, hints };
+}
+
+// What becomes of a row: the worst of what its values say.
+function judge(row, { attributes, person }, tallies, counted, number) {
+  let worst = 0;
+  if (person && (!row.id || isLonger(row.id, LONGEST_ID))) {
+    counted.withoutId += 1;
+    worst = DROPPED;
+  }
+  row.values.forEach((value, x) => {
+    const verdict = attributes[x].verdict(value);
+    tallies[x].add(value, row.raw[x], verdict, number);
+    worst = Math.max(worst, verdict);
+  });
+  return worst;
 }

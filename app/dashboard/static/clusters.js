@@ -5,17 +5,17 @@ import { curl, literal, setLines } from "./lines.js";
 import { watchScroll } from "./scroll.js";
 
 const at = (id) => document.getElementById(id);
+const modelsNoise = ({ uncertainty }) => uncertainty.some((cluster) => typeof cluster.noise_probability === "number");
 const QUICK = 200_000; // cells; beyond this, clusters are computed on request, not on every move of the slider
 
 export class ClusterPanel {
   constructor(about, part) {
-    Object.assign(this, { about, part, clustering: null, asked: 0, onChange: () => {} });
+    Object.assign(this, { about, part, clustering: null, before: null, asked: 0, onChange: () => {} });
     at("k").addEventListener("input", () => {
       at("k-value").textContent = at("k").value;
       clearTimeout(this.waiting);
       this.waiting = setTimeout(() => this.offer(Number(at("k").value)), 120);
     });
-    for (const id of ["show-regions", "show-borders"]) at(id).addEventListener("change", () => this.onChange());
   }
 
   // The attributes of the clusters, in their order: all but the categories.
@@ -30,6 +30,7 @@ export class ClusterPanel {
 
   // Clusters of a large grid take a while the first time (then the answer is cached), so they wait for a click.
   offer(k) {
+    clearTimeout(this.waiting);
     at("k").value = k;
     at("k-value").textContent = k;
     const { cells } = this.about.plan.grid;
@@ -48,7 +49,7 @@ export class ClusterPanel {
 
   describe(k) {
     const path = this.part.path("clusters", [`k=${k}`]);
-    setLines("clusters", curl(path), `clusters = client.clusters(${literal(this.about.id)}, k=${k}${this.part.python})`);
+    setLines("clusters", curl(path), `clusters = client.clusters(${literal(this.about.id)}, k=${k}${this.part.python()})`);
     return path;
   }
 
@@ -78,8 +79,10 @@ export class ClusterPanel {
   show() {
     const { clustering } = this;
     const table = document.createElement("table");
-    table.className = "compact clusters";
-    table.append(this.head(clustering), this.body(clustering));
+    table.className = "compact clusters stacked";
+    const titles = ["No.", "rows", ...clustering.attributes, ...(modelsNoise(clustering) ? ["noise?"] : [])];
+    table.append(this.head(clustering, titles), this.body(clustering));
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, place) => { cell.dataset.label = titles[place]; });
     const scroll = document.createElement("div");
     scroll.className = "scroll";
     scroll.append(table);
@@ -87,24 +90,26 @@ export class ClusterPanel {
     watchScroll(scroll);
   }
 
-  head(clustering) {
+  head(clustering, titles) {
     const head = document.createElement("thead");
     const row = head.insertRow();
-    const titles = ["", "rows", ...clustering.attributes];
-    if (this.hasNoiseColumn(clustering)) titles.push("noise?");
     titles.forEach((title, place) => {
       const cell = document.createElement("th");
       cell.scope = "col";
       if (place) cell.className = "num";
-      cell.textContent = title || "No.";
+      cell.textContent = title;
       row.append(cell);
     });
+    if (modelsNoise(clustering)) row.lastChild.title = "The probability that next to no rows are there";
     return head;
   }
 
-  // Whether the method gives the probability that a cluster is noise; else there is no such column.
-  hasNoiseColumn(clustering) {
-    return clustering.uncertainty.some((cluster) => typeof cluster.noise_probability === "number");
+  // Whether the method is another than a moment ago; empty if there is nothing to say.
+  methodWords({ centers, method, method_reason: reason }) {
+    const { before } = this;
+    this.before = { method, k: centers.length };
+    if (!before || before.method === method) return "";
+    return `Another method than for k = ${before.k}: ${method} in place of ${before.method}.${reason ? ` ${reason}` : ""}`;
   }
 
   body(clustering) {
@@ -118,33 +123,35 @@ export class ClusterPanel {
         const attribute = this.attributes[place];
         this.cell(row, attribute.shown(value), unsure.center[place], (end) => attribute.shown(end), `± ${attribute.spread(this.shift(i)[place])}`);
       });
-      if (this.hasNoiseColumn(clustering)) {
-        const cell = row.insertCell();
-        cell.className = "num";
-        cell.textContent = typeof unsure.noise_probability === "number" ? `${number(100 * unsure.noise_probability, 2)} %` : "–";
-      }
+      if (!modelsNoise(clustering)) return;
+      const cell = row.insertCell();
+      cell.className = "num";
+      cell.textContent = typeof unsure.noise_probability === "number" ? `${number(100 * unsure.noise_probability, 2)} %` : "–";
     });
     return body;
   }
 
-  cell(row, value, interval, words, grid = "") {
+  cell(row, value, interval, spelled, grid = "") {
     const cell = row.insertCell();
     cell.className = "num";
-    cell.append(value);
+    const words = document.createElement("div"); // one child: on a phone it stands beside the title of its column
+    words.append(value);
+    cell.append(words);
     const range = document.createElement("div");
     range.className = "quiet-text";
     const end = (text) => Object.assign(document.createElement("span"), { className: "nowrap", textContent: text });
-    range.append(end(words(interval.low)), " to ", end(words(interval.high)));
-    cell.append(range);
+    range.append(end(spelled(interval.low)), " to ", end(spelled(interval.high)));
+    words.append(range);
     if (!grid) return;
     const shift = Object.assign(document.createElement("div"), { className: "quiet-text grid-shift" });
     shift.append("grid ", end(grid));
-    cell.append(shift);
+    words.append(shift);
   }
 
   notes(clustering) {
     const remarks = [`Stability ${number(clustering.stability, 2)}, inertia ${number(clustering.inertia)}. Intervals at 95 % cover the noise; below each is what the grid can add at most.`];
     if (clustering.method) remarks.push(`Method: ${clustering.method}${clustering.method_reason ? `. ${clustering.method_reason}` : ""}`);
+    if (!modelsNoise(clustering)) remarks.push("There is no column “noise?”, because this method cannot fill it.");
     const optional = this.attributes.filter((attribute) => attribute.keepsMissing).map(({ name }) => name);
     if (optional.length) remarks.push(`Rows without a value of ${optional.join(" or ")} are left out: they lie nowhere.`);
     if (clustering.slice) remarks.push("Distances are measured within the part that is shown.");
@@ -154,6 +161,8 @@ export class ClusterPanel {
       line.textContent = words;
       return line;
     });
+    const words = this.methodWords(clustering);
+    if (words) paragraphs.unshift(Object.assign(document.createElement("p"), { className: "notice warn-notice method-note", textContent: words }));
     const merges = (clustering.merges ?? []).map(({ clusters, probability }) =>
       `Clusters ${clusters.map((place) => place + 1).join(" and ")} may be one, with probability ${number(probability, 2)}.`);
     const warnings = [...clustering.warnings, ...merges];

@@ -1,6 +1,7 @@
 // The page of a dataset: a step chart of its epsilon with a mark for each ledger entry; grant (admin) and close (curator).
 import { change, facts, tell } from "./api.js";
 import { axis, colours, draw, layout, plain } from "./charts.js";
+import { Faults, clearFaults, enable, faultsOf, showFaults } from "./faults.js";
 import { localTime } from "./format.js";
 
 const place = document.getElementById("steps-chart");
@@ -24,6 +25,7 @@ async function drawSteps() {
     x, y: values, name, mode: "lines", line: { shape: "hv", width: 2, color: tint, ...more }, hoverinfo: "skip",
   });
   const narrow = place.clientWidth < 500;
+  const few = !byTime && points.length && points.at(-1).seq - points[0].seq < (narrow ? 4 : 8); // no ticks between two entries
   await draw(place, [
     line(points.map((p) => p.granted), "granted", colour.soft, { dash: "dot" }),
     { ...line(points.map((p) => p.spent), "spent", colour.accent, {}), fill: "tozeroy", fillcolor: `${colour.accent}22` },
@@ -38,7 +40,7 @@ async function drawSteps() {
   ], layout(colour, {
     showlegend: true, legend: { orientation: "h", x: 0, y: 1.12, font: { color: colour.soft } },
     margin: { l: narrow ? 40 : 56, r: 12, t: 30, b: 40 }, 
-    xaxis: axis(colour, byTime ? "" : "ledger entry", { type: byTime ? "date" : "linear", nticks: narrow ? 4 : 8 }),
+    xaxis: axis(colour, byTime ? "" : "ledger entry", { type: byTime ? "date" : "linear", nticks: narrow ? 4 : 8, ...(few && { dtick: 1 }) }),
     yaxis: axis(colour, "epsilon", { rangemode: "tozero" }),
   }));
   place.dataset.ready = across.value;
@@ -53,18 +55,26 @@ if (place) {
   document.addEventListener("themechange", drawSteps);
 }
 
-document.getElementById("grant")?.addEventListener("submit", async (event) => {
+const grant = document.getElementById("grant");
+const GRANT_FIELDS = { epsilon: "grant-epsilon", reason: "grant-reason", "invalid-epsilon": "grant-epsilon", "budget-too-large": "grant-epsilon" };
+const EMPTY = { epsilon: "Write a number, such as 0.5.", reason: "Say why, in a few words." };
+
+grant?.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const body = {
-    epsilon: document.getElementById("grant-epsilon").value.trim(), reason: document.getElementById("grant-reason").value.trim(),
-  };
+  clearFaults(grant);
+  const inputOf = (place) => document.getElementById(GRANT_FIELDS[place] ?? "");
+  const body = Object.fromEntries(["epsilon", "reason"].map((field) => [field, inputOf(field).value.trim()]));
   try {
-    await change("POST", `/v1/datasets/${encodeURIComponent(event.target.dataset.dataset)}/grants`, body);
+    const empty = Object.keys(body).filter((field) => !body[field]);
+    if (empty.length) throw new Faults(empty.map((field) => ({ input: inputOf(field), message: EMPTY[field] })));
+    await change("POST", `/v1/datasets/${encodeURIComponent(grant.dataset.dataset)}/grants`, body);
     location.reload();
   } catch (error) {
-    tell(document.getElementById("grant-problem"), error);
+    showFaults(grant, faultsOf(error, inputOf));
   }
 });
+
+if (grant) enable(grant);
 
 document.getElementById("close")?.addEventListener("click", async (event) => {
   try {

@@ -1,15 +1,19 @@
 // The file of an upload: chosen or dropped, and checked before epsilon is spent on it. If many rows would be lost, a
 // person must accept that. The service itself never decides by rows, so the question is asked here.
-import { MOST_BYTES, checkText } from "./check.js";
+import { lookAtBytes } from "./bytes.js";
+import { checkText } from "./check.js";
 import { number } from "./format.js";
+import { previewOf, share } from "./preview.js";
 
 const TEXTS = { "text/csv": true, "application/x-ndjson": true }; // formats that checkText can read in the browser
 const ASKED_SHARE = 0.05; // of the rows; the same as in app/cli/checking.py
+const UNSEEN = "This browser cannot look inside Parquet or Arrow files. Where rugnik is installed, “rugnik check” can, before epsilon is spent.";
 
 const at = (id) => document.getElementById(id);
 let chosen = null;
 let looked = ""; // the terms of the last check, as JSON
 let stopping = new AbortController();
+let reading = {};
 let verdict = { words: "", good: true };
 let termsNow = () => null;
 let tellChange = () => {};
@@ -25,24 +29,52 @@ export const headers = () => ({ "Content-Type": at("media").value, ...(at("gzip"
 // Whether ordering and uploading are allowed: no file yet, or a file that is good or accepted by a person.
 export const accepted = () => verdict.good || at("file-accept").checked;
 
+function paragraph(text, className) {
+  return Object.assign(document.createElement("p"), { textContent: text, className });
+}
+
+function offerConsent() {
+  at("file-accept-row").hidden = verdict.good || verdict.waiting === true || (verdict.unfit === true && !termsNow().charged);
+}
+
+// Show a verdict. One that is not good takes a person's consent, which begins unticked; `lost` is what they consent to. A
+// file that the service refuses as well (`unfit`) is no reason to order: it can be sent to an open order only.
 function show(newVerdict) {
   verdict = newVerdict;
-  const words = document.createElement("p");
-  words.className = `notice ${verdict.good ? (verdict.sure ? "good-notice" : "warn-notice") : "bad-notice"}`;
-  words.textContent = verdict.words;
-  at("file-verdict").replaceChildren(...(verdict.words ? [words] : []));
-  at("file-accept-row").hidden = verdict.good || verdict.waiting === true;
+  const tone = verdict.good ? (verdict.sure ? "good-notice" : "warn-notice") : verdict.waiting ? "quiet-text" : "bad-notice";
+  const doubts = (verdict.doubts ?? []).map((text) => paragraph(text, "notice warn-notice"));
+  at("file-verdict").replaceChildren(...(verdict.words ? [paragraph(verdict.words, verdict.waiting ? tone : `notice ${tone}`)] : []),
+    ...doubts, ...(verdict.preview ? [verdict.preview] : []));
+  at("file-progress").hidden = !verdict.waiting;
+  offerConsent();
+  at("file-accept-words").textContent = verdict.lost ? `${verdict.lost} would be lost or changed. I have looked at why.` : "";
   at("file-accept").checked = false;
   tellChange();
 }
 
-function judged({ read, dropped, clipped, overLimit, whole }) {
-  const part = whole ? "" : ` in the first ${weight(MOST_BYTES)}`;
+function judged(checked, terms, doubt) {
+  const { read, dropped, clipped, overLimit, whole, hints } = checked;
+  const part = whole ? "" : " that were read";
   const here = "Looked at in this browser; nothing was sent.";
-  if (read === dropped) return { good: false, words: `No row${part} would be kept, so only noise would be published. ${here}` };
+  const rest = { doubts: [...(doubt ? [doubt] : []), ...hints], preview: previewOf(checked, terms) };
+  if (read === dropped) return { ...rest, good: false, words: `No row${part} would be kept, so only noise would be published. ${here}` };
   const good = dropped + clipped <= ASKED_SHARE * read;
   const beyond = overLimit ? `, ${number(overLimit, 12)} left out beyond the limit of rows per person` : "";
-  return { good, sure: true, words: `${number(read, 12)} rows${part}: ${number(dropped, 12)} would be dropped, ${number(clipped, 12)} clipped${beyond}. ${here}` };
+  const words = `${number(read, 12)} ${read === 1 ? "row" : "rows"}${part}: ${number(dropped, 12)} would be dropped, ${number(clipped, 12)} clipped${beyond}. ${here}`;
+  return { ...rest, good, sure: true, words, lost: good ? null : share(dropped + clipped, read) };
+}
+
+function progress(bytes, all) {
+  at("file-bar").value = all ? bytes / all : 1;
+  at("file-progress-words").textContent = `${weight(bytes)} of ${weight(all)} read`;
+}
+
+async function verdictOf(file, terms, isText, signal) {
+  const { fault, doubt } = await lookAtBytes(file, isText && !terms.gzip);
+  if (fault) return { good: false, unfit: true, words: fault };
+  if (!isText) return { good: true, words: UNSEEN };
+  reading = { progress };
+  return judged(await checkText(file, terms, signal, reading), terms, doubt);
 }
 
 // Check the file, again if the terms or the format have changed since the last check.
@@ -50,23 +82,20 @@ export async function look() {
   const terms = termsNow();
   if (!chosen || !terms?.attributes.length) return;
   const asked = { ...terms, csv: at("media").value === "text/csv", gzip: at("gzip").checked };
-  const text = JSON.stringify([{ ...asked, attributes: asked.attributes.map(({ name }) => name) }, at("media").value]);
+  const judgedBy = { ...asked, attributes: asked.attributes.map(({ name }) => name), charged: undefined };
+  const text = JSON.stringify([judgedBy, at("media").value]);
   if (text === looked) return;
   looked = text;
   stopping.abort();
   stopping = new AbortController();
   const { signal } = stopping;
-  if (!TEXTS[at("media").value]) {
-    show({ good: true, words: "This browser cannot look inside Parquet or Arrow files. Where rugnik is installed, “rugnik check” can, before epsilon is spent." });
-    return;
-  }
   show({ good: false, waiting: true, words: "Looking at the file…" });
   try {
-    const checked = judged(await checkText(chosen, asked, signal));
-    if (!signal.aborted) show(checked);
+    const result = await verdictOf(chosen, asked, TEXTS[at("media").value] === true, signal);
+    if (!signal.aborted) show(result);
   } catch (error) {
     if (signal.aborted) return;
-    if (error.constructor === Error) show({ good: false, words: error.message });
+    if (error.constructor === Error) show({ good: false, unfit: true, words: error.message });
     else show({ good: true, words: "This browser could not look inside the file." }); // damaged gzip, or a file that is gone
   }
 }
@@ -89,17 +118,19 @@ function choose(file) {
 }
 
 // Move the chooser into a step. `terms` returns the attributes, the rule for values out of range and the unit; `changed`
-// is called when the file or its verdict changes.
+// is called when the file or its verdict changes. Under the same terms the verdict stays, and a person's consent with it.
 export function prepareFile(place, terms, changed) {
   at(place).append(at("file-part"));
   at("file-part").hidden = false;
   termsNow = terms;
   tellChange = changed;
+  offerConsent();
   look();
 }
 
 at("file").addEventListener("change", () => choose(at("file").files[0]));
 for (const id of ["media", "gzip"]) at(id).addEventListener("change", look);
+at("file-enough").addEventListener("click", () => { reading.enough = true; });
 at("file-accept").addEventListener("change", () => tellChange());
 for (const name of ["dragenter", "dragover"]) {
   at("drop").addEventListener(name, (event) => { event.preventDefault(); at("drop").classList.add("over"); });

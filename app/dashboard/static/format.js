@@ -65,16 +65,21 @@ export function textTable(titles, rows) {
   return table;
 }
 
-const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const two = (value) => String(value).padStart(2, "0");
 
+// A time of a record: "18 Nov 2026" for a day, which is the same in every zone, and "18 Nov 2026, 14:05" in the reader's
+// zone for a moment. `day` in app/dashboard/words.py does the same.
 export function localTime(text) {
-  return text.length === 10 ? text : dayAndTime.format(new Date(text));
+  const date = new Date(text);
+  if (text.length === 10) return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+  return `${date.getDate()} ${MONTHS[date.getMonth()]} ${date.getFullYear()}, ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
 export function localTimes(root) {
   for (const time of root.querySelectorAll("time[data-local]")) {
+    time.title = time.textContent; // as the service wrote it: in UTC
     time.textContent = localTime(time.dateTime);
-    time.title = `${time.dateTime.replace("T", " ").replace("Z", " UTC")}`;
   }
 }
 

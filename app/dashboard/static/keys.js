@@ -1,31 +1,41 @@
 // Issue and revoke keys. A new secret is shown once on this page and stored nowhere.
 import { change, tell } from "./api.js";
+import { Faults, clearFaults, enable, faultsOf, showFaults } from "./faults.js";
 
 const value = (id) => document.getElementById(id).value.trim();
 
 document.getElementById("issue").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const problem = document.getElementById("issue-problem");
-  tell(problem, null);
+  const form = event.target;
+  clearFaults(form);
   const names = value("key-datasets").split(",").map((name) => name.trim()).filter(Boolean);
   const body = { name: value("key-name"), role: value("key-role"), ...(names.length ? { datasets: names } : {}) };
   try {
+    if (!body.name) throw new Faults([{ input: document.getElementById("key-name"), message: "Write who will hold it." }]);
     const issued = await (await change("POST", "/v1/keys", body)).json();
     document.getElementById("secret").textContent = issued.key;
     document.getElementById("issued").hidden = false;
     addRow(issued);
-    event.target.reset();
+    form.reset();
   } catch (error) {
-    tell(problem, error);
+    showFaults(form, faultsOf(error, (place) => ["name", "role", "datasets"].includes(place.split(".")[0]) && document.getElementById(`key-${place.split(".")[0]}`)));
   }
 });
+
+const TITLES = ["Name", "Role", "Id", "Datasets", "Issued", "State"];
+
+enable(document.getElementById("issue"));
 
 function addRow(issued) {
   const body = document.querySelector("#keys tbody");
   if (!body) return;
   const row = body.insertRow(0);
   const cells = [issued.name, issued.role, issued.id, issued.datasets ? issued.datasets.join(", ") : "all", "just now", ""];
-  for (const text of cells) row.insertCell().textContent = text;
+  cells.forEach((text, place) => {
+    const cell = row.insertCell();
+    cell.textContent = text;
+    cell.dataset.label = TITLES[place];
+  });
   const revoke = document.createElement("button");
   revoke.type = "button";
   revoke.className = "danger-button small";

@@ -39,6 +39,16 @@ export class Attribute {
     return `${this.words}${this.keepsMissing ? "; missing values kept" : ""}`;
   }
 
+  // How a text that cannot be read is probably meant, in a sentence; null for no idea.
+  habit() {
+    return null;
+  }
+
+  // Whether a value that is there is on the list of values, where there is one.
+  isListed() {
+    return true;
+  }
+
   // What becomes of a row with this value; `fromText` and `fromJson` read it from a file, null for a missing value.
   verdict(value) {
     if (value === null) return this.keepsMissing ? INSIDE : DROPPED;

@@ -76,6 +76,10 @@ export class NumberAttribute extends Ordered {
     return `'${text}' is not a number${meant ? `; write ${meant}` : ""}.`;
   }
 
+  habit(text) {
+    return /^\s*[-+]?[\d.]*,\d+\s*$/.test(text) ? "Numbers seem to have a decimal comma; write a point." : null;
+  }
+
   fromText(text) {
     return NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : null;
   }
@@ -111,6 +115,10 @@ export class IntegerAttribute extends NumberAttribute {
 
   fault(text) {
     return `'${text}' is not a whole number.`;
+  }
+
+  habit(text) {
+    return Number.isFinite(super.fromText(text) ?? NaN) ? "Some numbers are not whole." : super.habit(text);
   }
 
   fineName(low, high) {

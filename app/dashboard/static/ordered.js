@@ -2,7 +2,7 @@
 // value itself; of a date or a datetime, milliseconds since 1970 as if the attribute's zone were UTC, because Plotly
 // knows no other zone.
 import { number } from "./format.js";
-import { Attribute, INSIDE, OUTSIDE } from "./kind.js";
+import { Attribute, INSIDE, MISSING_LABEL, OUTSIDE } from "./kind.js";
 
 // Subclasses have `at` (JSON value to position), `back` (position to JSON value), `shown` (JSON value in words), `typed`
 // (position to the text of an input) and `written` (text of an input to an end of a range; null if it is none).
@@ -84,20 +84,46 @@ export class Ordered extends Attribute {
     return this.written(text);
   }
 
+  // An end of a range as the text of an input.
+  inputText(text) {
+    return text;
+  }
+
   range(from, to) {
     return `${from ? this.written(from) : ""}..${to ? this.written(to) : ""}`;
   }
 
-  // The edges of a part as an answer writes it, such as 20..60; null for its missing values.
-  spanOf(part) {
+  // The range between two edges of an answer's axis, as `where` has it.
+  between(low, high) {
+    const { before, step } = this.constructor;
+    if (!step) return `${low}..${high}`;
+    return [this.at(low) + before, this.at(high) + before - step].map((place) => this.back(place)).join("..");
+  }
+
+  // The texts of both ends of a part such as 20..60, 20.. or, where both ends are counted, 20; null for anything else.
+  endsOf(part) {
     const ends = part.split("..");
-    return ends.length === 2 ? this.span(...ends.map((end) => this.typedValue(end))) : null;
+    if (ends.length === 1 && this.constructor.isClosed) ends.push(part);
+    return ends.length === 2 && ends.every((end) => end === "" || this.written(end) !== null) ? ends : null;
+  }
+
+  // The edges of a part; null for its missing values.
+  spanOf(part) {
+    const ends = this.endsOf(part);
+    return ends && this.ends(...ends);
+  }
+
+  // Whether a text is a part of this attribute that has values within the bounds.
+  accepts(part) {
+    if (part === MISSING_LABEL) return this.keepsMissing;
+    const [low, high] = (part !== ".." && this.spanOf(part)) || [0, 0];
+    return low < high && low < this.stop && high > this.start;
   }
 
   partWords(part) {
-    const ends = part.split("..");
-    if (ends.length !== 2) return `${this.name} ${part}`;
-    const [from, to] = ends.map((end) => this.shown(this.typedValue(end)));
+    const ends = this.endsOf(part);
+    if (!ends) return `${this.name} ${part}`;
+    const [from, to] = ends.map((end, place) => this.shown(end ? this.typedValue(end) : [this.lower, this.upper][place]));
     if (from === to) return `${this.name} ${from}`;
     return `${this.name} ${from} to ${this.constructor.isClosed ? "" : "below "}${to}`;
   }

@@ -81,18 +81,22 @@ function rulesTable(alternatives, occupied) {
   return [paragraph(occupied === 1 ? "If the rows lie everywhere:" : `If the rows lie in 1/${number(1 / occupied)} of the space:`), table];
 }
 
-// The rule that is recommended and why, and the rules side by side; nothing where there is no prediction.
+// The rule that is recommended and why, in a sentence; nothing where there is no prediction.
+export function planAdvice(place, { recommendation = null }) {
+  place.hidden = recommendation === null;
+  place.replaceChildren(Object.assign(document.createElement("strong"), { textContent: recommendation?.reason ?? "" }));
+}
+
+// The rules side by side; nothing where there is no prediction.
 export function planRules(place, { alternatives = [], recommendation = null }) {
   if (!recommendation) {
     place.replaceChildren();
     return;
   }
   const pictures = [...new Set(alternatives.flatMap(({ predictions }) => predictions.map(({ occupied }) => occupied)))];
-  const reason = document.createElement("p");
-  reason.append(Object.assign(document.createElement("strong"), { textContent: recommendation.reason }));
   const notes = alternatives.filter(({ note }) => note).map(({ rule, note }) => paragraph(`${rule}: ${note}`, "help"));
   const key = pictures.length ? [paragraph("In brackets: noise + cut cells.", "help")] : [];
-  place.replaceChildren(...titled("Rules for the grid", reason, ...pictures.flatMap((occupied) => rulesTable(alternatives, occupied)),
+  place.replaceChildren(...titled("Rules for the grid", ...pictures.flatMap((occupied) => rulesTable(alternatives, occupied)),
     ...key, ...notes, paragraph(recommendation.assumption, "help")));
   place.querySelectorAll(".scroll").forEach(watchScroll);
 }

@@ -1,6 +1,7 @@
 // The form for a new dataset: any number of attributes of any kind, whose presence is protected, and what a budget means.
-import { change, tell } from "./api.js";
+import { change } from "./api.js";
 import { Fault, KINDS } from "./attribute.js";
+import { Faults, clearFaults, clearMarks, enable, faultsOf, showFaults } from "./faults.js";
 import { odds } from "./format.js";
 
 const at = (id) => document.getElementById(id);
@@ -46,7 +47,7 @@ function showKind(row) {
   }
   row.dataset.kind = kind.kind;
   row.querySelector(".hint").textContent = kind.hint;
-  showFaults(row, []);
+  clearMarks(row);
 }
 
 function mark() {
@@ -57,45 +58,22 @@ function mark() {
   });
 }
 
-// --- Errors, each beside its field
-
-function showFaults(root, faults) {
-  root.querySelectorAll(".field-fault").forEach((message) => message.remove());
-  root.querySelectorAll("[aria-invalid]").forEach((input) => {
-    input.removeAttribute("aria-invalid");
-    input.removeAttribute("aria-describedby");
-  });
-  for (const { field, message } of faults) {
-    const input = control(root, field);
-    const words = Object.assign(document.createElement("p"), { className: "field-fault", id: `${input.id}-fault`, textContent: message });
-    part(root, field).append(words);
-    input.setAttribute("aria-invalid", "true");
-    input.setAttribute("aria-describedby", words.id);
-  }
-}
-
-// The result of a function, or null and a fault on the list.
-function tried(faults, read) {
+// The result of a function, or null and its fault on the list.
+function tried(faults, root, read) {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    faults.push(error);
+    faults.push({ input: control(root, error.field), message: error.message });
     return null;
   }
 }
 
-// What a row declares. Throws the first fault, with the number of the attribute, after all are shown.
-function declared(row, place) {
-  const faults = [];
+// What a row declares; its faults go on the list.
+function declared(row, faults) {
   const name = control(row, "name").value.trim();
-  if (!name) faults.push(new Fault("name", "Write the name of a column."));
-  const fields = tried(faults, () => kindOf(row).declare({ ...texts(row), other: control(row, "other").checked }));
-  showFaults(row, faults);
-  if (faults.length) {
-    const lacks = name ? `look at the field “${part(row, faults[0].field).querySelector("label").textContent}”` : "needs a name";
-    throw Object.assign(new Error(`Attribute ${place + 1} ${name ? `(${name}): ${lacks}` : lacks}.`), { input: control(row, faults[0].field) });
-  }
+  if (!name) faults.push({ input: control(row, "name"), message: "Write the name of a column." });
+  const fields = tried(faults, row, () => kindOf(row).declare({ ...texts(row), other: control(row, "other").checked }));
   const missing = control(row, "missing").checked ? { missing: "keep" } : {};
   return { name, kind: kindOf(row).kind, ...fields, ...missing };
 }
@@ -114,14 +92,11 @@ function showUnit() {
       "A larger number keeps more rows and adds more noise; the plan of a release compares some.";
 }
 
-function unit() {
+function unit(faults) {
   if (!isPerson()) return {};
   const column = at("person-column").value.trim();
-  const faults = [];
-  if (!column) faults.push(new Fault("column", "Write the name of the column."));
-  if (mostRows() < 1 || mostRows() > 1000) faults.push(new Fault("max_rows", "Write a whole number from 1 to 1,000."));
-  showFaults(at("person"), faults);
-  if (faults.length) throw Object.assign(new Error("Say how persons are told apart, and how many rows of each are counted."), { input: control(at("person"), faults[0].field) });
+  if (!column) faults.push({ input: at("person-column"), message: "Write the name of the column." });
+  if (mostRows() < 1 || mostRows() > 1000) faults.push({ input: at("person-rows"), message: "Write a whole number from 1 to 1,000." });
   return { unit: { kind: "person", column, max_rows: mostRows() } };
 }
 
@@ -137,25 +112,29 @@ function about() {
 
 function body() {
   const { name, description, budget } = form.elements;
-  if (!name.validity.valid) throw Object.assign(new Error("Give the dataset a name of letters, digits, dot, dash or underscore."), { input: name });
-  const errors = [];
-  const attributes = [...list.children].map((row, place) => {
-    try {
-      return declared(row, place);
-    } catch (error) {
-      errors.push(error);
-      return null;
-    }
-  });
-  if (errors.length) throw errors[0];
-  return { name: name.value.trim(), description: description.value.trim(), attributes, ...unit(), budget: budget.value.trim(), ...about() };
+  const faults = [];
+  if (!name.validity.valid) faults.push({ input: name, message: "Letters, digits, dot, dash and underscore; the first a letter or digit." });
+  const attributes = [...list.children].map((row) => declared(row, faults));
+  const people = unit(faults);
+  if (!budget.value.trim()) faults.push({ input: budget, message: "Write a number, such as 1 or 0.5." });
+  if (faults.length) throw new Faults(faults);
+  return { name: name.value.trim(), description: description.value.trim(), attributes, ...people, budget: budget.value.trim(), ...about() };
 }
 
-// The service names an attribute by its place: attributes[1]. Shown as a person counts them.
-function inWords(error) {
-  const place = /^attributes\[(\d+)\]: /.exec(error.message);
-  return place ? Object.assign(error, { message: `Attribute ${Number(place[1]) + 1}: ${error.message.slice(place[0].length)}` }) : error;
+// The field that a problem of the service is about.
+function inputOf(place, message = "") {
+  const number = /^attributes(?:\.|\[)(\d+)/.exec(place.startsWith("attributes") ? place : message)?.[1];
+  if (number !== undefined) {
+    const field = place.split(".").at(-1);
+    return control(list.children[number], ["lower", "upper", "zone", "values", "kind"].includes(field) ? field : "name");
+  }
+  const own = { "name-taken": "name", "invalid-epsilon": "budget", "budget-too-large": "budget", "unit.column": "person-column", "unit.max_rows": "person-rows" };
+  const id = place.startsWith("about.") ? place.replace(".", "-") : own[place] ?? place;
+  return ["name", "description", "budget", "person-column", "person-rows"].includes(id) || id.startsWith("about-") ? at(id) : null;
 }
+
+// The service names an attribute by its place: attributes[1]. Its line names the field already.
+const withoutPlace = ({ input, message }) => ({ input, message: message.replace(/^attributes\[\d+\]: /, "") });
 
 const meaning = () => {
   const epsilon = Number(at("budget").value);
@@ -175,13 +154,13 @@ addAttribute();
 at("add-attribute").addEventListener("click", () => addAttribute().querySelector("input").focus());
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  tell(at("problem"), null);
+  clearFaults(form);
   try {
     const asked = body();
     await change("POST", "/v1/datasets", asked);
     location.assign(`/datasets/${encodeURIComponent(asked.name)}`);
   } catch (error) {
-    tell(at("problem"), inWords(error));
-    error.input?.focus();
+    showFaults(form, faultsOf(error, inputOf).map(withoutPlace));
   }
 });
+enable(form);

@@ -1,4 +1,5 @@
-// The kinds date and datetime.
+// The kinds date and datetime. Their values are data, so pages write them as files and the API have them, 2026-01-31; days
+// of records are written for people, 31 Jan 2026 (format.js).
 import { number } from "./format.js";
 import { Fault, INSIDE, OUTSIDE } from "./kind.js";
 import { Ordered } from "./ordered.js";
@@ -58,6 +59,10 @@ export class DateAttribute extends Ordered {
 
   fault() {
     return "the date is not complete; give its day, month and year.";
+  }
+
+  habit(text) {
+    return /^\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/.test(text) ? "Days are written year first, as in 2026-01-31." : null;
   }
 
   spread(value) {
@@ -122,13 +127,22 @@ export class DatetimeAttribute extends Ordered {
     return iso(position, 19);
   }
 
+  // A moment in another zone is none of the attribute's own texts.
   written(text) {
     const whole = text.length === 16 ? `${text}:00` : text;
-    return MOMENT.test(whole) ? whole : null;
+    return [undefined, this.zone].includes((MOMENT.exec(whole) ?? [null, null, null, null, ""])[4]) ? whole : null;
+  }
+
+  inputText(text) {
+    return text.endsWith(this.zone) ? text.slice(0, -this.zone.length) : text;
   }
 
   fault() {
     return "the date and time are not complete.";
+  }
+
+  habit(text) {
+    return /^\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/.test(text) ? "Moments are written like 2026-01-31T14:05:00Z." : null;
   }
 
   get densityUnit() {

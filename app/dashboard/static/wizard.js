@@ -1,10 +1,11 @@
 // The release wizard: plan (free), order, upload, published.
-import { ask, change, facts, tell, upload } from "./api.js";
+import { Problem, ask, change, facts, tell, upload } from "./api.js";
 import { attributeOf } from "./attribute.js";
 import { accepted, chosenFile, headers, look, prepareFile, weight } from "./file.js";
+import { clearMarks, markFault } from "./faults.js";
 import { factRows, number, odds } from "./format.js";
 import { curl, literal, named, setLines } from "./lines.js";
-import { decimal, drawGrid, nano, planCosts, planFacts, planPeople, planRules } from "./plan.js";
+import { decimal, drawGrid, nano, planAdvice, planCosts, planFacts, planPeople, planRules } from "./plan.js";
 
 const about = facts("facts");
 const attributes = about.attributes.map(attributeOf);
@@ -12,6 +13,7 @@ const person = about.unit.kind === "person" ? { column: about.unit.column, maxRo
 const at = (id) => document.getElementById(id);
 const base = `/v1/datasets/${encodeURIComponent(about.dataset)}`;
 let release = about.order;
+let remaining = about.remaining; // what is left of the budget; each plan says it anew
 let asked = 0;
 let planned = false;
 let stopping = null;
@@ -36,12 +38,14 @@ function terms() {
   };
 }
 
+// What is wrong with the terms: a message and its field; null if they can be planned.
 function unclear(wanted) {
-  if (wanted.attributes.length === 0) return "Choose at least one attribute.";
-  if (!nano(wanted.epsilon)) return "Epsilon is a number above 0 with at most nine decimal places.";
-  if (nano(wanted.epsilon) > nano(about.remaining)) return `Only ${about.remaining} is left of the budget.`;
-  if (!Number.isInteger(wanted.clusters) || wanted.clusters < 1) return "Clusters is a whole number from 1.";
-  if ("declared" in wanted.size && !(wanted.size.declared >= 1)) return "Declare a number of rows.";
+  const fault = (id, message) => ({ input: id && at(id), message });
+  if (wanted.attributes.length === 0) return fault(null, "Choose at least one attribute.");
+  if (!nano(wanted.epsilon)) return fault("epsilon", "Epsilon is a number above 0 with at most nine decimal places.");
+  if (nano(wanted.epsilon) > nano(remaining)) return fault("epsilon", `Only ${remaining} is left of the budget.`);
+  if (!Number.isInteger(wanted.clusters) || wanted.clusters < 1) return fault("clusters", "Clusters is a whole number from 1.");
+  if ("declared" in wanted.size && !(wanted.size.declared >= 1)) return fault("size", "Declare a number of rows.");
   return null;
 }
 
@@ -54,7 +58,8 @@ function refresh() {
 const chosen = (names) => attributes.filter(({ name }) => names.includes(name));
 
 // Without a plan nothing is shown: the numbers of an earlier plan could be mistaken for those of the present terms.
-function unplanned(error) {
+function unplanned(error, input = null) {
+  if (input) markFault({ input, message: error.message });
   tell(at("plan-problem"), error);
   at("plan-told").hidden = true;
   at("order").textContent = "Order";
@@ -68,8 +73,9 @@ async function plan() {
   refresh();
   at("epsilon-meaning").textContent = nano(wanted.epsilon) ? odds(Number(wanted.epsilon), about.unit.kind) : "";
   at("plan-lines").hidden = fault !== null;
+  clearMarks(at("plan"));
   if (fault) {
-    unplanned(new Error(fault));
+    unplanned(new Error(fault.message), fault.input);
     return;
   }
   tell(at("plan-problem"), null);
@@ -81,10 +87,12 @@ async function plan() {
     if (mine !== asked) return;
     at("plan-told").hidden = false;
     drawGrid(at("grid"), preview.grid);
-    planFacts(at("plan-facts"), preview, decimal(nano(about.remaining) - nano(wanted.epsilon)));
+    planFacts(at("plan-facts"), preview, left(preview, wanted));
+    planAdvice(at("plan-advice"), preview);
+    planRules(at("plan-rules"), preview);
     planCosts(at("plan-costs"), preview);
     planPeople(at("plan-people"), preview, about.unit);
-    planRules(at("plan-rules"), preview);
+    at("plan-more").hidden = ["plan-rules", "plan-costs", "plan-people"].every((id) => !at(id).hasChildNodes());
     at("plan-warnings").replaceChildren(...preview.warnings.map((words) => {
       const line = document.createElement("li");
       line.textContent = words;
@@ -94,8 +102,20 @@ async function plan() {
     planned = true;
     refresh();
   } catch (error) {
-    if (mine === asked) unplanned(error);
+    const place = error instanceof Problem ? faultPlace(error) : "epsilon";
+    if (mine === asked) unplanned(error, { epsilon: at("epsilon"), clusters: at("clusters"), size: at("size") }[place]);
   }
+}
+
+// Which part of the terms the service refuses; undefined if it names none.
+const faultPlace = ({ body }) => body?.errors?.[0]?.loc[1];
+
+// The budget after the order. It may have changed since the page was loaded; then nothing is offered that cannot be paid.
+function left({ budget }, wanted) {
+  remaining = budget?.remaining ?? remaining;
+  at("remaining").textContent = remaining;
+  if (budget?.after === null || nano(remaining) < nano(wanted.epsilon)) throw new Error(`Only ${remaining} is left of the budget.`);
+  return budget?.after ?? decimal(nano(remaining) - nano(wanted.epsilon));
 }
 
 let waiting = 0;
@@ -146,7 +166,8 @@ function preparePlan() {
 }
 
 at("order").addEventListener("click", async () => {
-  const wanted = terms();
+  const label = at("label").value.trim();
+  const wanted = { ...terms(), ...(label ? { label } : {}) };
   const text = JSON.stringify(wanted);
   if (orderKey.terms !== text) {
     const random = crypto.getRandomValues(new Uint8Array(16));
@@ -184,7 +205,7 @@ function showUpload() {
   step("upload");
   at("release-id").textContent = release.id;
   at("release-columns").textContent = release.attributes.join(", ");
-  prepareFile("upload-file", () => ({ attributes: chosen(release.attributes), person, outOfRange: release.out_of_range }), () => {
+  prepareFile("upload-file", () => ({ attributes: chosen(release.attributes), person, outOfRange: release.out_of_range, charged: true }), () => {
     tell(at("upload-problem"), null);
     refresh();
   });

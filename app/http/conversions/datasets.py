@@ -76,6 +76,9 @@ def _summary(release_id: str, standing: Standing) -> wire.ReleaseSummary:
         state=standing.state.value,
         epsilon=str(standing.epsilon),
         synopsis=synopsis_reference(standing),
+        label=standing.label,
+        ordered=standing.ordered,
+        published=standing.published,
     )
 
 

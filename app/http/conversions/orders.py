@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from app.questions.encoding import grid_reply
 from app.releases.datasets import Dataset, Schema
 from app.releases.orders import ReleaseOrder, share_of
+from app.releases.planning import BudgetAfter
 from core.adaptive.cuts import LEAST_SIGNAL
 from core.adaptive.shares import LayerLaws
 from core.alternatives import ASSUMPTION, Comparison, Prediction, Purpose
@@ -21,7 +22,7 @@ from rugnik import wire
 
 def ordered(body: wire.OrderBody, schema: Dataset | Schema) -> ReleaseOrder:
     """The order of a body, without a guess of its size: an order is on record for ever."""
-    order = _order(body, schema, Epsilon.parse(body.epsilon))
+    order = replace(_order(body, schema, Epsilon.parse(body.epsilon)), label=body.label)
     if isinstance(order.size, EstimatedSize):
         return replace(order, size=replace(order.size, guess=None))
     return order
@@ -62,25 +63,45 @@ def _size(body: wire.DeclaredBody | wire.EstimateBody) -> DeclaredSize | Estimat
 
 
 def plan_reply(
-    order: ReleaseOrder, schema: Schema, forecast: Forecast | None, comparison: Comparison | None
+    order: ReleaseOrder,
+    schema: Schema,
+    forecast: Forecast | None,
+    comparison: Comparison | None,
+    budget: BudgetAfter,
 ) -> wire.Plan:
-    """An order, its forecast and the rules side by side; without a forecast, the advice to guess the size."""
+    """An order, its forecast and the rules side by side; without a forecast, the advice to guess the size.
+
+    No rules are compared, and none is recommended, for an order that cannot be paid.
+    """
     terms = order.order(schema.domain)
     warnings = forecast.warnings if forecast else ("Add a guess to the size to see the grid and what to expect of it.",)
-    declared = size_warning(terms)
+    further = (_unpaid(order.epsilon, budget), size_warning(terms))
+    offered = comparison if budget.after is not None else None
     return wire.Plan(
         order=order.to_json(),
         grid=grid_reply(forecast.plan.grid, layered=forecast.plan.is_layered) if forecast else None,
         threshold=forecast.plan.threshold if forecast else None,
         noise=noise_reply(terms, layered=forecast.plan.is_layered if forecast else None),
         predicted=_predicted(forecast) if forecast else None,
-        warnings=(*warnings, declared) if declared else tuple(warnings),
+        warnings=(*warnings, *(each for each in further if each is not None)),
         attributes=tuple(wire.AttributeCost(**asdict(each)) for each in forecast.costs) if forecast else (),
         people=tuple(wire.PersonCost(**asdict(each)) for each in forecast.people) if forecast else (),
-        alternatives=_alternatives(comparison) if comparison else (),
-        recommendation=_recommendation(comparison) if comparison else None,
+        alternatives=_alternatives(offered) if offered else (),
+        recommendation=_recommendation(offered) if offered else None,
         note=rule_note(terms, layered=forecast.plan.is_layered) if forecast else None,
+        budget=wire.PlanBudget(
+            remaining=str(budget.remaining), after=None if budget.after is None else str(budget.after)
+        ),
     )
+
+
+def _unpaid(epsilon: Epsilon, budget: BudgetAfter) -> str | None:
+    """Why an order would be refused; None where it would not."""
+    if budget.closed:
+        return "The dataset is closed: it takes no more orders."
+    if budget.after is None:
+        return f"Not enough epsilon: the order takes {epsilon}, and {budget.remaining} is left. It would be refused."
+    return None
 
 
 def _alternatives(comparison: Comparison) -> tuple[wire.Alternative, ...]:

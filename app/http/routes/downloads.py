@@ -31,6 +31,8 @@ from core.log.proof import MEDIA_TYPE, SUFFIX
 
 router = APIRouter(prefix="/v1/releases/{release_id}", tags=["answers"])
 
+_ASK_AGAIN = {**FOR_EVER, "Cache-Control": "private, no-cache"}
+
 
 def _endpoint(download: Download) -> Callable[..., Awaitable[Response]]:
     """A function as FastAPI wants it: named, documented and with the parameters of the download."""
@@ -86,8 +88,10 @@ def bundle(service: CurrentService, caller: Asker, release_id: ReleaseId) -> Res
 )
 def receipt(request: Request, service: CurrentService, caller: Asker, release_id: ReleaseId) -> Response:
     """Take the receipt away: the proof that this release was charged and published in the signed log."""
-    body = str(receipts.receipt(service, caller, release_id).receipt).encode()
-    headers = {"ETag": f'"{sha256(body).hexdigest()}"', **FOR_EVER}
+    receipted = receipts.receipt(service, caller, release_id)
+    body = str(receipted.receipt).encode()
+    # One without a quorum is exchanged once, where a quorum is configured later: caches have to ask.
+    headers = {"ETag": f'"{sha256(body).hexdigest()}"', **(FOR_EVER if receipted.final else _ASK_AGAIN)}
     if has_already(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return _whole(body, MEDIA_TYPE, f"{release_id}{SUFFIX}", headers)

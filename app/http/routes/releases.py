@@ -45,7 +45,8 @@ def plan(service: CurrentService, caller: Curator, name: Name, body: PlanBody) -
     order = planned(body, schema, max_cells=service.settings.max_cells)
     forecast = planning.plan(service, caller, name, order)
     comparison = planning.compare_rules(service, caller, name, order, purpose_of(body))
-    return plan_reply(order, schema, forecast, comparison)
+    budget = planning.budget_after(service, caller, name, order.epsilon)
+    return plan_reply(order, schema, forecast, comparison, budget)
 
 
 @router.post("/datasets/{name}/releases", status_code=201, response_model=Release, responses=declared(404, 409) | WAITS)

@@ -210,10 +210,10 @@ def test_a_level_that_cannot_be_held_is_refused_in_one_sentence(sqlite_desk: Des
     sentence = "A level lies above 0 and is at most 0.999999."
     for question in ("count?", "marginal?attributes=age&", "quantiles?attribute=age&q=0.5&", "moments?", "synopsis?"):
         refused = sqlite_desk.get(f"{question}level={level}")
-        assert (refused.status_code, refused.json()["detail"]) == (422, f"query.level: {sentence}")
+        assert (refused.status_code, refused.json()["detail"]) == (422, f"'level': {sentence}")
     if level not in {"nan", "inf"}:
         refused = sqlite_desk.post("counts", {"boxes": [[]], "level": float(level)})
-        assert (refused.status_code, refused.json()["detail"]) == (422, f"body.level: {sentence}")
+        assert (refused.status_code, refused.json()["detail"]) == (422, f"'level': {sentence}")
 
 
 @pytest.mark.parametrize("level", ["5e-324", "1e-300", "0.5", "0.999999"])

@@ -170,7 +170,7 @@ def test_an_answer_beyond_its_time_is_stopped_with_what_to_do(opened_desk: Calla
     assert (refused.json()["allowed"], refused.json()["setting"]) == (3.0, "RUGNIK_ANSWER_TIMEOUT_SECONDS")
     assert "fewer" in refused.json()["detail"]
     until(lambda: desk.lanes.long.busy == 0)
-    assert desk.get(desk.other, "moments").status_code == 200
+    until(lambda: desk.get(desk.other, "moments").status_code == 200)  # a busy machine may start a process for longer
 
 
 def test_a_worker_process_computes_for_nobody_whose_client_has_gone(opened_desk: Callable[..., Desk]) -> None:

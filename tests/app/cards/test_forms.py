@@ -106,6 +106,8 @@ def test_croissant_has_the_required_properties_and_true_digests(sqlite_api: Api,
     described = reply.json()
     assert [name for name in REQUIRED if not described.get(name)] == []
     assert (described["@type"], described["conformsTo"]) == ("sc:Dataset", "http://mlcommons.org/croissant/1.1")
+    context = described["@context"]  # mlcroissant 1.1.1 reads no other address of schema.org
+    assert context["@vocab"] == context["sc"] == "https://schema.org/"
     assert described["license"] == ABOUT["licence"]
     (file,) = described["distribution"]
     assert file["@type"] == "cr:FileObject"
@@ -129,6 +131,7 @@ def test_croissant_beside_a_synopsis_names_it_by_the_digest_of_the_ledger(sqlite
     card = get_card(sqlite_api.service, CURATOR, release)
     described = json.loads(croissant(card, [synopsis_file(card)], url="README.txt"))
     (file,) = described["distribution"]
+    assert file["sha256"] in described["citeAs"]
     stated = sqlite_api.curator("GET", f"/v1/releases/{release}").json()["synopsis"]["digest"]
     assert (file["contentUrl"], file["sha256"]) == ("synopsis.bin", stated)
     assert "/v1/" not in json.dumps(described)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,11 @@ QUESTIONS = {
     "scan": (["--from", "2", "--to", "4"], "stability", "scan"),
     "rows": (["--count", "3", "--seed", "1"], "hour", "rows"),
     "synopsis": ([], "hour to", "counts"),
+    "regression": (["x", "--on", "hour"], "(constant)", "coefficients"),
+    "components": ([], "share", "components"),
+    "conditional": (["hour", "--given", "x", "--cells", "4"], "share", "distributions"),
+    "information": (["hour", "x", "--cells", "4"], "mutual information", "attributes"),
+    "hotspots": (["hour", "x"], "excess", "attributes"),
 }
 
 
@@ -51,6 +57,33 @@ def test_every_question_is_a_table_or_json_or_a_file(run: Run, release: str, que
     written = run(ANALYST, "query", question, release, *options, "-o", file)
     assert (written.stdout, written.stderr) == ("", f"Written to {file}.\n")
     assert json.loads(file.read_text()) == answer
+
+
+def test_predictors_that_are_repeated_count_like_those_in_a_list(run: Run, release: str) -> None:
+    """None of them is dropped without a word."""
+    listed = run(ANALYST, "query", "regression", release, "hour", "--on", "x,y").stdout
+    assert run(ANALYST, "query", "regression", release, "hour", "--on", "x", "--on", "y").stdout == listed
+    assert {"x", "y"} <= set(listed.split())
+
+
+def test_numbers_of_every_table_have_the_digits_that_their_interval_leaves(run: Run, release: str) -> None:
+    """Of shares, bits and coefficients as of counts; edges of cells have three of the cell's width."""
+    for question, options in (
+        ("regression", ["hour", "--on", "x,y"]),
+        ("components", []),
+        ("conditional", ["hour", "--given", "x", "--cells", "4"]),
+        ("information", ["hour", "x", "--cells", "4"]),
+        ("hotspots", ["hour", "x"]),
+        ("marginal", ["hour"]),
+    ):
+        table = run(ANALYST, "query", question, release, *options).stdout
+        assert not re.search(r"\d\.\d{5}", table), table
+
+
+def test_hotspots_say_when_no_region_stands_out(run: Run, release: str) -> None:
+    """A sentence, and not an empty table alone."""
+    said = run(ANALYST, "query", "hotspots", release, "hour", "-w", "hour:7..7.5").stderr
+    assert "No region stands out at level 0.95." in said
 
 
 def test_clusters_say_by_which_method_and_why(run: Run, release: str) -> None:
@@ -110,9 +143,12 @@ def test_large_answers_are_files_of_every_form(run: Run, release: str, tmp_path:
 
 def test_a_question_that_cannot_be_answered_is_one_sentence(run: Run, release: str) -> None:
     """Unknown attributes, releases and datasets, and a dataset with nothing published."""
-    assert "no attribute of that name" in run(ANALYST, "query", "count", release, "-w", "age:1..2", code=1).stderr
+    refused = run(ANALYST, "query", "count", release, "-w", "age:1..2", "--level", 0.9, code=1).stderr
+    assert "no attribute of that name" in refused
+    assert "You typed: --level 0.9 --where age:1..2." in refused
+    assert "You typed: huor x." in run(ANALYST, "query", "marginal", release, "huor", "x", code=1).stderr
     assert "no release" in run(ANALYST, "query", "moments", "r" + "0" * 16, code=1).stderr
-    assert "no dataset" in run(ANALYST, "query", "moments", "nowhere", code=1).stderr
+    assert "neither the id of a release nor the name" in run(ANALYST, "query", "moments", "nowhere", code=1).stderr
     assert "no published release" in run(ANALYST, "query", "moments", "empty", code=1).stderr
 
 

@@ -47,7 +47,7 @@ def test_a_release_that_is_gone_on_with_keeps_the_same_rows(
     order = failed.stderr.split("--order ")[1].split("'")[0]
     run(Role.CURATOR, *release, *TERMS, "--order", order)
     assert [step.value for step in steps] == ["base", "coarse", "coarse", "leaves"]
-    again = json.loads(run(Role.CURATOR, *release, *TERMS, "--json").stdout)
+    again = json.loads(run(Role.CURATOR, *release, *TERMS, "--json", "--new-order").stdout)
     assert again["state"] == "published"
     assert len(keys) == 3
     assert keys[0] == keys[1] != keys[2]

@@ -34,11 +34,20 @@ def test_a_file_becomes_a_release_in_one_line(run: Run, live: Live, trips: Path)
     assert "published" in done.stdout
     assert "302 read, 1 dropped, 1 clipped" in done.stdout
     assert "0.5 spent, 0.5 left" in done.stdout
-    again = json.loads(run(CURATOR, "release", trips, *TERMS, "--json").stdout)
+    labelled = run(CURATOR, "release", trips, *TERMS, "--label", "2026-Q3", "--json", "--new-order")
+    again = json.loads(labelled.stdout)
+    assert f"Ordered {again['id']} (2026-Q3)" in labelled.stderr
     assert (again["state"], again["ingest"]["rows_read"]) == ("published", 302)
     assert set(again["plan"]["order"]["size"]) == {"estimate"}
-    assert "clusters" in run(ANALYST, "query", "clusters", live.city, "--k", 3, "--json").stdout
-    run(CURATOR, "release", trips, *TERMS, code=4)
+    newest = run(ANALYST, "query", "clusters", live.city, "--k", 3, "--json")
+    assert "clusters" in newest.stdout
+    assert f"The newest release of {live.city}: {again['id']} (2026-Q3), published on 20" in newest.stderr
+    assert "2026-Q3" in run(ANALYST, "datasets", "releases", live.city).stdout
+    run(CURATOR, "release", trips, *TERMS, "--label", "other", "--order", again["id"], code=2)
+    refused = run(CURATOR, "release", trips, *TERMS, "--new-order", code=4).stderr
+    assert refused == (
+        f"Not enough epsilon: 0.5 is asked for, 0 is left of {live.city}. No row was read, and nothing was spent.\n"
+    )
 
 
 def test_a_schema_beside_the_file_is_found(run: Run, live: Live, trips: Path) -> None:
@@ -236,7 +245,7 @@ def test_keys_are_managed(run: Run, live: Live) -> None:
     [
         (None, None, 6, "set RUGNIK_KEY"),
         ("rugnik_curator_k0_nonsense", None, 6, "does not know this key"),
-        ("k", "http://127.0.0.1:1", 3, "Is the service running"),
+        ("k", "http://127.0.0.1:1", 3, "Is a service running there"),
         ("k", "nonsense", 3, "RUGNIK_URL"),
         ("k", "localhost:8000", 3, "An address begins with http:// or https://."),
     ],

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from app.cli import doctor, main
 from app.ledger.witness import Witness
 from app.main import make_service
+from app.operations import server
 from app.releases import datasets
 from app.settings.settings import Settings
 from core.budget import Epsilon
@@ -62,6 +63,16 @@ def test_a_service_that_is_well_is_told_so(settings: Settings) -> None:
     )
     readable = CliRunner().invoke(main, ["doctor"], env=environment(well))
     assert "agrees with the ledger" in readable.stdout
+
+
+@pytest.mark.parametrize("command", [("log", "key"), ("log", "rotate"), ("backup", "copy.db")], ids=" ".join)
+def test_a_command_about_a_service_makes_none(
+    sqlite_settings: Settings, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """Run in another folder than the service, it would make a log of its own and print a key that signs nothing."""
+    done = CliRunner().invoke(main, list(command), env=environment(sqlite_settings))
+    assert (done.exit_code, "There is no service in" in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(sqlite_settings: Settings, tmp_path: Path) -> None:
@@ -197,3 +208,25 @@ def test_the_doctor_reads_and_writes_nothing(healthy: Settings) -> None:
     before = seen()
     examined(healthy, 0)
     assert seen() == before
+
+
+def test_a_misspelt_variable_is_named_with_the_one_that_is_meant(sqlite_settings: Settings) -> None:
+    """It would mean SQLite, unseen. Its value may hold a password, and is not shown."""
+    env = environment(sqlite_settings) | {"RUGNIK_DATABSE_URL": "postgresql://u:secret@db/x", "RUGNIK_URL": "http://x"}
+    found = CliRunner().invoke(main, ["doctor"], env=env).stdout
+    assert "RUGNIK_DATABSE_URL is no setting" in found
+    assert "rename it, if RUGNIK_DATABASE_URL is meant" in found
+    assert "secret" not in found
+    assert "RUGNIK_URL is no" not in found
+
+
+def test_a_misspelt_variable_is_named_at_the_start(
+    sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Before the first request, without its value."""
+    monkeypatch.setenv("RUGNIK_DATABSE_URL", "postgresql://u:secret@db/x")
+    monkeypatch.setattr(server.uvicorn, "run", lambda *_arguments, **_options: None)
+    server.serve(sqlite_settings, host="127.0.0.1", port=0, workers=1, show_key=lambda _key: None)
+    said = capfd.readouterr().err
+    assert "RUGNIK_DATABSE_URL is no setting: was RUGNIK_DATABASE_URL meant?" in said
+    assert "secret" not in said

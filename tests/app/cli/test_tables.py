@@ -161,6 +161,38 @@ def test_a_filled_in_draft_is_a_schema(tmp_path: Path) -> None:
     assert find_schema(tmp_path / "rows.csv", None, None) is None
 
 
+FAULTY = {
+    'kind = "integer"': ('kind = "int"', "the attribute 'age' has the kind 'int', which is none of: number, integer"),
+    "lower = 0": ('lower = "low"', "the attribute 'age': The bounds of an integer are whole numbers"),
+    "max_rows = 2": ("rows = 2", 'a unit is kind = "record", or it has column, kind, max_rows alone'),
+    "name = ": ("name ", "is not TOML: "),
+}
+
+
+@pytest.mark.parametrize("right", FAULTY)
+def test_a_fault_in_a_schema_is_told_with_its_file_and_its_attribute(run: Run, tmp_path: Path, right: str) -> None:
+    """In a schema of thirty attributes, nobody wants to look for it."""
+    rows, schema = tmp_path / "rows.csv", tmp_path / "rows.toml"
+    rows.write_text("age,who\n1,a\n", encoding="utf-8")
+    unit = '[unit]\nkind = "person"\ncolumn = "who"\nmax_rows = 2\n'
+    text = f'budget = "1"\n{unit}[[attributes]]\nname = "age"\nkind = "integer"\nlower = 0\nupper = 9\n'
+    schema.write_text(text, encoding="utf-8")
+    run(None, "check", rows)
+    wrong, sentence = FAULTY[right]
+    schema.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    said = run(None, "check", rows, code=2).stderr
+    assert str(schema) in said
+    assert sentence in said
+
+
+def test_a_draft_of_a_file_without_commas_says_what_to_do(run: Run, tmp_path: Path) -> None:
+    """Its first line would be one name of one attribute."""
+    file = tmp_path / "rows.csv"
+    file.write_text("Alter;Tag\n1;2\n", encoding="utf-8")
+    assert "separated by semicolons" in run(None, "init", file, code=7).stderr
+    assert not (tmp_path / "rows.toml").exists()
+
+
 def test_check_tells_how_many_rows_each_limit_would_keep(run: Run) -> None:
     """From the number of visits of each patient; for the curator alone, and nothing is sent."""
     visits: dict[str, int] = {}

@@ -34,25 +34,21 @@ from core.records import OutOfRange
 from core.unit import RECORD, Unit
 from tests.app.ingest.bodies import LIMITS, arrow_body, csv_body, order, parquet_body
 
-MIXED = Domain(
-    tuple(
-        attribute_of(fields)
-        for fields in (
-            {"name": "income", "lower": -10, "upper": 10},
-            {"name": "age", "kind": "integer", "lower": 0, "upper": 9, "missing": "keep"},
-            {"name": "sex", "kind": "category", "values": ["f", "m", "x", "ä", "1", "true"], "other": True},
-            {"name": "day", "kind": "date", "lower": "2026-01-01", "upper": "2026-12-31", "missing": "keep"},
-            {
-                "name": "at",
-                "kind": "datetime",
-                "lower": "2026-01-01T00:00:00+02:00",
-                "upper": "2027-01-01T00:00:00+02:00",
-                "missing": "keep",
-            },
-            {"name": "tag", "kind": "category", "values": ["a", "NA"], "missing": "keep"},
-        )
-    )
+FIELDS: tuple[dict[str, Any], ...] = (
+    {"name": "income", "lower": -10, "upper": 10},
+    {"name": "age", "kind": "integer", "lower": 0, "upper": 9, "missing": "keep"},
+    {"name": "sex", "kind": "category", "values": ["f", "m", "x", "ä", "1", "true"], "other": True},
+    {"name": "day", "kind": "date", "lower": "2026-01-01", "upper": "2026-12-31", "missing": "keep"},
+    {
+        "name": "at",
+        "kind": "datetime",
+        "lower": "2026-01-01T00:00:00+02:00",
+        "upper": "2027-01-01T00:00:00+02:00",
+        "missing": "keep",
+    },
+    {"name": "tag", "kind": "category", "values": ["a", "NA"], "missing": "keep"},
 )
+MIXED = Domain(tuple(attribute_of(fields) for fields in FIELDS))
 GOOD = {
     "income": "2.5",
     "age": "7",

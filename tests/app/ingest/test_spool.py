@@ -134,14 +134,22 @@ def test_a_folder_that_takes_no_file_is_a_failure_of_the_service(tmp_path: Path)
     assert failure.value.__context__ is None
 
 
-def test_a_full_disk_is_a_failure_of_the_service() -> None:
-    """/dev/full refuses every write, as a full disk does."""
-    with SealedSpool(max_bytes=2**20, folder=None) as spool:
-        full = os.open("/dev/full", os.O_WRONLY)
-        os.dup2(full, spool.fileno())
-        os.close(full)
-        with pytest.raises(SpoolFailure):
+@pytest.mark.parametrize("first", [0, 7], ids=["a block as it comes", "a block put together"])
+def test_a_full_disk_is_a_failure_of_the_service(first: int) -> None:
+    """/dev/full refuses every write, as a full disk does; the spool is closed while the failure is on its way."""
+
+    def fill(spool: SealedSpool) -> None:
+        with spool:
+            spool.append(bytes(first))
+            full = os.open("/dev/full", os.O_WRONLY)
+            os.dup2(full, spool.fileno())
+            os.close(full)
             spool.append(bytes(BLOCK_BYTES))
+
+    filled = SealedSpool(max_bytes=2**20, folder=None)
+    with pytest.raises(SpoolFailure):
+        fill(filled)
+    assert filled.closed
 
 
 def test_a_spool_is_closed_and_its_key_forgotten_on_any_exit() -> None:

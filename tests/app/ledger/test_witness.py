@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.errors import CannotStart, LedgerRewound
+from app.errors import CannotStart, LedgerRewound, NotReady
 from app.ledger.entries import head
 from app.ledger.witness import NOTHING_SEEN, Seen, Witness
 from app.main import create_app, make_service
@@ -154,6 +154,24 @@ def test_a_copy_restored_under_a_running_service_charges_nothing(sqlite_settings
         assert api.call(None, "GET", "/readyz").status_code == 503
     with pytest.raises(LedgerRewound):
         make_service(sqlite_settings, frozen_clock)
+
+
+def test_a_copy_that_is_older_than_what_other_processes_spent_charges_nothing(
+    sqlite_settings: Settings, tmp_path: Path
+) -> None:
+    """The memory of a process may be as old as the copy, and then the witness alone knows of what was spent since."""
+    copy = tmp_path / "copy.db"
+    service, other = (make_service(sqlite_settings, frozen_clock) for _ in range(2))
+    filled_ledger(other, orders=1)
+    service.replay.refresh()
+    with closing(sqlite3.connect(sqlite_settings.sqlite_path)) as live, closing(sqlite3.connect(copy)) as older:
+        live.backup(older)
+    ordering.order(other, CURATOR, "a", an_order("1"), idempotency_key=None)
+    other.database.dispose()
+    restore(copy, sqlite_settings)
+    with pytest.raises(NotReady, match="older database"):
+        ordering.order(service, CURATOR, "a", an_order("1"), idempotency_key=None)
+    service.database.dispose()
 
 
 def test_a_witness_tells_the_day_of_the_last_entry_and_no_more(sqlite_api: Api) -> None:

@@ -6,10 +6,13 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx import Response
 from sqlalchemy import select
 
 from app.errors import LedgerRewound
@@ -19,14 +22,17 @@ from app.log.cosigning import signers
 from app.main import create_app, make_service
 from app.settings.settings import Settings
 from app.storage.tables import checkpoints, cosignatures
+from app.witnessing.witness import Witness
 from core.log.checkpoint import Checkpoint
 from core.log.note import InvalidNote, Note
+from core.log.policy import Policy
 from core.log.receipt import Receipt
 from tests.support.databases.books import rewrite_from, without_triggers
-from tests.support.processes.witness import running_witness
+from tests.support.processes.witness import odd_witness, running_witness
 from tests.support.service.api import CSV, ROWS, Api
 from tests.support.service.cosigned import Clock, Cosigned, with_witnesses
 from tests.support.service.counting import COUNTS, counts_body
+from tests.support.signed_log import cosigning_key
 
 
 @pytest.fixture
@@ -54,7 +60,17 @@ def settled(api: Api) -> None:
     """Wait until nobody asks a witness in the background."""
     thread = api.service.cosigner._thread
     if thread is not None:
-        thread.join(timeout=60)
+        thread.join(timeout=300)
+        assert not thread.is_alive()
+
+
+def receipt(api: Api, release: str) -> Response:
+    """The receipt of a release that may have one: the first request has the witnesses asked, and does not wait."""
+    pending = api.analyst("GET", f"/v1/releases/{release}/receipt")
+    assert (pending.status_code, pending.json()["type"]) == (409, "urn:rugnik:problem:receipt-pending")
+    assert 0 < int(pending.headers["Retry-After"]) <= 60
+    settled(api)
+    return api.analyst("GET", f"/v1/releases/{release}/receipt")
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -124,7 +140,7 @@ def test_receipts_hold_the_signatures_of_the_quorum_for_ever(api: Api, cosigned:
     cosigned.witnesses[1].is_up = False
     release = api.published()
     clock.move(3600)
-    first = api.analyst("GET", f"/v1/releases/{release}/receipt")
+    first = receipt(api, release)
     assert first.status_code == 200
     facts = Receipt.parse(first.text).require(cosigned.policy)
     assert (facts.release, set(facts.witnesses)) == (release, {"w0", "w2"})
@@ -150,12 +166,145 @@ def test_a_receipt_waits_for_the_quorum(api: Api, cosigned: Cosigned, clock: Clo
     shown = api.call(None, "GET", "/log/checkpoint").text
     cosigned.all_up(up=False)
     clock.move(3600)
-    assert api.analyst("GET", f"/v1/releases/{release}/receipt").status_code == 409
+    assert receipt(api, release).status_code == 409
     assert api.call(None, "GET", "/log/checkpoint").text == shown
     settled(api)
     cosigned.all_up(up=True)
+    api.service.cosigner.sign_newest(api.service)
     assert api.analyst("GET", f"/v1/releases/{release}/receipt").status_code == 200
     assert api.call(None, "GET", "/log/checkpoint").text != shown
+
+
+def test_a_request_for_a_receipt_holds_no_thread(api: Api, cosigned: Cosigned, clock: Clock) -> None:
+    """It is answered while the witnesses keep their replies to themselves, and so is a page for many other requests."""
+    api.register()
+    release = api.published()
+    settled(api)
+    clock.move(3600)
+    for witness in cosigned.witnesses:
+        witness.may_answer.clear()
+    for _ in range(3):
+        for path in ("receipt", "bundle"):
+            pending = api.analyst("GET", f"/v1/releases/{release}/{path}")
+            assert pending.status_code == 409
+            assert "witnesses are being asked" in pending.json()["detail"]
+    thread = api.service.cosigner._thread
+    assert thread is not None
+    assert thread.is_alive(), "the witnesses are still asked"
+    for witness in cosigned.witnesses:
+        witness.may_answer.set()
+    settled(api)
+    assert api.analyst("GET", f"/v1/releases/{release}/receipt").status_code == 200
+
+
+def test_few_uploads_wait_for_the_witnesses_at_once(api: Api, cosigned: Cosigned) -> None:
+    """Further ones get 503 without waiting, so that other requests find a thread."""
+    api.register()
+    settled(api)
+    cosigned.all_up(up=False)
+    release = str(api.order().json()["id"])
+    settled(api)
+    cosigned.all_up(up=True)
+    waiting = api.service.cosigner._waiting
+    while waiting.acquire(blocking=False):
+        pass  # as threads that wait do
+    asked = cosigned.witnesses[0].asked
+    assert api.upload(release).json()["type"] == "urn:rugnik:problem:not-cosigned"
+    assert cosigned.witnesses[0].asked == asked
+    waiting.release()
+    assert api.upload(release).status_code == 200
+
+
+def shown_size(api: Api) -> int:
+    """The size of the checkpoint that anybody sees."""
+    reply = api.call(None, "GET", "/log/checkpoint")
+    assert reply.status_code == 200, reply.text
+    return Checkpoint.of(Note.parse(reply.text)).size
+
+
+def test_no_checkpoint_is_shown_before_a_quorum_has_signed_one(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """The one that a quorum signs meanwhile could have fewer entries."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned:
+        cosigned.all_up(up=False)
+        with Api(create_app(cosigned.settings, clock)) as api:
+            api.register()
+            settled(api)
+            refused = api.call(None, "GET", "/log/checkpoint")
+            assert (refused.status_code, refused.json()["type"]) == (503, "urn:rugnik:problem:not-sealed")
+            assert int(refused.headers["Retry-After"]) > 0
+            assert api.auditor("GET", "/v1/ledger/consistency?old=1").status_code == 503
+            assert api.auditor("GET", "/log/tile/0/000.p/1").status_code == 503
+            assert "has not signed yet" in api.auditor("GET", "/log").text
+            settled(api)
+            cosigned.all_up(up=True)
+            api.service.cosigner.sign_newest(api.service)
+            assert shown_size(api) == api.service.replay.head.seq
+            settled(api)
+
+
+def test_a_checkpoint_and_a_receipt_never_go_back_when_a_quorum_comes_and_goes(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """Shown sizes only grow. A receipt without a quorum says that it may be exchanged; it is, once, and then final."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned:
+        without = cosigned.settings.model_copy(update={"policy": None})
+        with Api(create_app(without, clock)) as api:
+            keys = api.keys
+            api.register()
+            first = api.published()
+            api.register("more")
+            unsealed = api.analyst("GET", f"/v1/releases/{first}/receipt")
+            assert unsealed.headers["cache-control"] == "private, no-cache"
+            sizes = [shown_size(api)]
+        with Api(create_app(cosigned.settings, clock), keys) as api:
+            settled(api)
+            sizes.append(shown_size(api))
+            sealed = api.analyst("GET", f"/v1/releases/{first}/receipt")
+            assert "immutable" in sealed.headers["cache-control"]
+            assert set(Receipt.parse(sealed.text).require(cosigned.policy).witnesses) == {"w0", "w1", "w2"}
+            assert sealed.headers["etag"] != unsealed.headers["etag"]
+        with Api(create_app(without, clock), keys) as api:
+            assert api.analyst("GET", f"/v1/releases/{first}/receipt").content == sealed.content
+            api.register("yet-more")
+            sizes.append(shown_size(api))
+        cosigned.all_up(up=False)
+        with Api(create_app(cosigned.settings, clock), keys) as api:
+            assert api.call(None, "GET", "/log/checkpoint").status_code == 503, "more than was signed was shown"
+            settled(api)
+            cosigned.all_up(up=True)
+            api.service.cosigner.sign_newest(api.service)
+            sizes.append(shown_size(api))
+            assert api.analyst("GET", f"/v1/releases/{first}/receipt").content == sealed.content
+        assert sizes == sorted(sizes)
+        assert sizes[1] < sizes[2], "without a quorum more was shown"
+
+
+def test_other_witnesses_sign_what_is_shown_without_a_new_entry(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """A policy with other witnesses has its own quorum under the newest checkpoint."""
+    (tmp_path / "other").mkdir()
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned:
+        with Api(create_app(cosigned.settings, clock)) as api:
+            keys = api.keys
+            api.register()
+            settled(api)
+            clock.move(3600)
+            api.service.cosigner.sign_newest(api.service)
+            before = shown_size(api)
+            assert before == api.service.replay.head.seq
+        other = replace(cosigned.witnesses[0], key=cosigning_key("other.example"))
+        other.witness = Witness(other.key, [cosigned.log_key.verifier], tmp_path / "other")
+        with odd_witness(other.answer) as url:
+            line = f"log {cosigned.log_key.verifier}\nwitness other {other.key.verifier} {url}\nquorum other\n"
+            (tmp_path / "policy").write_text(line)
+            with Api(create_app(cosigned.settings, clock), keys) as api:
+                assert shown_size(api) == before
+                shown = Note.parse(api.call(None, "GET", "/log/checkpoint").text)
+                assert Policy.parse(line).require(shown).checkpoint.size == before
+                settled(api)
 
 
 def test_a_row_that_claims_a_quorum_is_not_believed(sqlite_settings: Settings, tmp_path: Path, clock: Clock) -> None:
@@ -246,12 +395,51 @@ def test_a_quorum_that_is_silent_for_too_long_is_not_ready(api: Api, cosigned: C
     api.order()
     settled(api)
     assert is_ready()
-    clock.move(24 * 3600 - 60)
+    clock.move(24 * 3600)  # the order was shown before 4 o'clock
     assert is_ready()
-    clock.move(120)
+    clock.move(3600)
     assert not is_ready()
+    with Api(create_app(cosigned.settings, clock), api.keys) as restarted:
+        assert restarted.call(None, "GET", "/readyz").status_code == 503, "a restart does not begin the grace anew"
+        settled(restarted)
     cosigned.all_up(up=True)
     eventually(is_ready)
+
+
+@pytest.mark.parametrize(("seconds", "hours"), [(0, 24), (1800, 3.5), (3600, 4), (4 * 3600, 4)])
+def test_when_an_entry_was_shown_follows_from_what_is_on_record(
+    sqlite_settings: Settings, clock: Clock, seconds: int, hours: float
+) -> None:
+    """With the end of its period; of its day, where no period is on record."""
+    changed = sqlite_settings.model_copy(update={"checkpoint_seconds": seconds})
+    with Api(create_app(changed, clock)) as api:
+        api.register()
+        shown = stored_checkpoints.shown_at(api.service, api.service.replay.head.seq)
+        assert shown == clock.now.replace(hour=0, minute=0, second=0) + timedelta(hours=hours)
+        if not seconds:
+            later = replace(api.service, settings=changed.model_copy(update={"checkpoint_seconds": 60}))
+            assert stored_checkpoints.shown_at(later, api.service.replay.head.seq) == shown
+
+
+def test_as_many_liars_as_may_be_corrupt_stop_nothing_but_uploads(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """One of four says that it signed more than there is, and another one is silent: three would have to sign."""
+    with with_witnesses(sqlite_settings, tmp_path, count=4, least=3) as cosigned:
+        cosigned.witnesses[0].lies = True
+        cosigned.witnesses[1].is_up = False
+        with Api(create_app(cosigned.settings, clock)) as api:
+            api.register()
+            settled(api)
+            assert api.call(None, "GET", "/readyz").status_code == 200
+            release = str(api.order().json()["id"])
+            assert api.upload(release).json()["type"] == "urn:rugnik:problem:not-cosigned"
+            settled(api)
+            cosigned.witnesses[1].lies = cosigned.witnesses[1].is_up = True
+            refused = api.upload(release)
+            assert (refused.status_code, "lost commits" in refused.json()["detail"]) == (503, True)
+            assert api.call(None, "GET", "/readyz").status_code == 503
+            settled(api)
 
 
 def test_workers_that_ask_at_once_raise_no_alarm(cosigned: Cosigned, clock: Clock) -> None:
@@ -322,8 +510,8 @@ def test_real_witness_processes_are_killed_and_come_back(
                 api.register()
                 release = api.published()
                 clock.move(3600)
-                receipt = api.analyst("GET", f"/v1/releases/{release}/receipt")
-                assert receipt.status_code == 200
+                signed = receipt(api, release)
+                assert signed.status_code == 200
                 other = str(api.order().json()["id"])
                 settled(api)
                 witness.kill()
@@ -337,7 +525,7 @@ def test_real_witness_processes_are_killed_and_come_back(
             (tmp_path / "policy").write_text(f"log {log}\nwitness w {witness.key} {witness.url}\nquorum w\n")
             with Api(create_app(cosigned.settings, clock), keys) as api:
                 assert api.upload(third).status_code == 200
-                assert api.analyst("GET", f"/v1/releases/{release}/receipt").content == receipt.content
+                assert api.analyst("GET", f"/v1/releases/{release}/receipt").content == signed.content
                 settled(api)
 
 
@@ -349,3 +537,16 @@ def test_a_checkpoint_of_the_log_is_no_quorum(cosigned: Cosigned, clock: Clock) 
     with pytest.raises(InvalidNote):
         cosigned.policy.require(Note(note.text, note.signatures * 3))
     assert Checkpoint.of(note).size == 1
+
+
+def test_an_upload_wakes_nobody_who_asks_witnesses(sqlite_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request at the moment of a draw would tell when the rows were read; the moment of an order is public."""
+    woken: list[int] = []
+    cosigner = sqlite_api.service.cosigner
+    monkeypatch.setattr(cosigner, "wake", lambda service: woken.append(service.replay.head.seq))
+    sqlite_api.register()
+    order = sqlite_api.order().json()["id"]
+    asked = len(woken)
+    assert asked >= 2
+    assert sqlite_api.upload(order).status_code == 200
+    assert len(woken) == asked

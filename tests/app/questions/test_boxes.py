@@ -52,7 +52,7 @@ def test_a_text_means_a_part_of_its_attribute(text: str, part: Range | Chosen) -
         ("speed", "Write a part as attribute:lower..upper"),
         (":1..2", "no attribute of that name"),
         ("pace:1..2", "no attribute of that name in this release; it has: speed, height"),
-        ("speed:5", r"A range of speed is written speed:20..40, \[lower, upper\)"),
+        ("speed:5", r"A range of speed is written speed:0..10, \[lower, upper\)"),
         ("speed:1..2..3", "A range of speed is written"),
         ("speed:nan..1", "A range of speed is written"),
         ("hour:1.5..3", "with whole numbers, both of them included"),

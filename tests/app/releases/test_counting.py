@@ -204,7 +204,7 @@ def test_what_a_release_does_not_wait_for_is_refused_and_draws_nothing(sqlite_ap
 
     refused(body_of("r0123456789abcdef", target, good), "another release")
     refused(body_of(release, target, good, Unit("patient", 3)), "privacy unit")
-    refused(body_of(release, Target(Step.BASE, target.order, target.plan), good))
+    refused(body_of(release, Target(Step.BASE, target.order, target.plan), good), "another step", "GET …/counts")
     refused(body_of(release, target, Tally(good.cells[::-1], good.numbers)), "Cells are numbered")
     for cells in (good.cells.copy(), good.cells.copy()):
         cells[1] = cells[0]
@@ -229,6 +229,22 @@ def test_what_a_release_does_not_wait_for_is_refused_and_draws_nothing(sqlite_ap
     assert api.analyst("PUT", f"/v1/releases/{release}/counts", content=b"", headers=COUNTS).status_code == 403
     assert kinds(api) == ["grant", "charge"]
     assert send(api, release, body_of(release, target, good)).json()["state"] == "published"
+
+
+def test_counts_that_overflow_64_bits_are_refused_and_draw_nothing(sqlite_api: Api) -> None:
+    """Cells whose differences wrap to numbers above zero, and a sum whose absolute value is below zero."""
+    api = sqlite_api
+    api.register()
+    api.register("wide", "20", SEVEN)
+    order, wide = (str(api.order(name).json()["id"]) for name in ("city", "wide"))
+    least, most = -(2**63), 2**63 - 1
+    cells, ones = np.array([0, most, least, -1, 1]), np.ones(5, dtype=np.int64)
+    reply = send(api, order, body_of(order, awaited_target(api, order), Tally(cells, ones)))
+    assert (reply.status_code, "listed once" in reply.text) == (422, True), reply.text
+    sums = np.full((1, 7), least)
+    reply = send(api, wide, body_of(wide, awaited_target(api, wide), Tally(cells[:1], ones[:1], sums)))
+    assert (reply.status_code, "sum of offsets" in reply.text) == (422, True), reply.text
+    assert kinds(api) == ["grant", "grant", "charge", "charge"]
 
 
 def test_after_a_step_nothing_is_voided_and_a_closed_dataset_takes_no_more(sqlite_api: Api) -> None:

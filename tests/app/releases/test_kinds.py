@@ -184,6 +184,7 @@ def test_a_plan_of_numbers_has_no_costs_and_no_people(sqlite_api: Api) -> None:
         "warnings",
         "alternatives",
         "recommendation",
+        "budget",
     ]
 
 

@@ -25,7 +25,7 @@ from app.service import Service
 from app.settings.settings import Settings
 from core.budget import Epsilon
 from core.ledger.kinds import Kind
-from rugnik import curating
+from rugnik import naming
 from rugnik.wire import Dataset
 from tests.support.databases.books import CURATOR, an_order, long_ledger, many_releases
 from tests.support.service.api import Api, frozen_clock
@@ -68,12 +68,14 @@ def test_a_dataset_is_shown_with_its_newest_releases(api: Api) -> None:
     shown = api.curator("GET", "/v1/datasets/a").json()
     assert shown["releases"] == whole[-100:]
     assert shown["earlier_releases"] == 152
-    assert "newest_published" not in shown
+    assert shown["newest_published"] == whole[-2]  # ordered before the last one, and published after it
     assert api.curator("GET", "/v1/datasets").json()["datasets"] == [shown]
     assert Dataset.of(shown).release_count == 252
     analyst = api.analyst("GET", "/v1/datasets/a").json()
     assert analyst["releases"] == whole[-2:]
-    assert not {"earlier_releases", "newest_published"} & set(analyst)
+    assert "earlier_releases" not in analyst
+    assert Dataset.of(shown).newest == Dataset.of(analyst).newest
+    assert analyst["newest_published"]["id"] == pages(api, Role.ANALYST, 1000)[-1]["id"]
 
 
 def test_the_newest_published_release_is_found_behind_a_hundred_others(api: Api) -> None:
@@ -114,7 +116,7 @@ def test_pages_of_the_dashboard_lead_to_every_release(tmp_path: Path) -> None:
         while path is not None:
             page = api.analyst("GET", path).text
             assert ("Newest</a>" in page) == ("before" in path)
-            seen += re.findall(r'<td><a href="/releases/(\w+)">', page)
+            seen += re.findall(r'<td data-label="Release"><span><a href="/releases/(\w+)">', page)
             older = re.search(r'href="([^"#]*)#releases-title" rel="next">Older', page)
             path = older[1] if older else None
         assert seen == [each["id"] for each in reversed(pages(api, Role.ANALYST, 1000))]
@@ -122,7 +124,7 @@ def test_pages_of_the_dashboard_lead_to_every_release(tmp_path: Path) -> None:
 
 def test_the_client_and_the_service_agree_on_pages(sqlite_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client reads on until there is no more."""
-    monkeypatch.setattr(curating, "_RELEASES_AT_ONCE", 100)
+    monkeypatch.setattr(naming, "_AT_ONCE", 100)
     service = make_service(sqlite_settings, frozen_clock)
     long_ledger(service, orders=250)
     service.database.dispose()

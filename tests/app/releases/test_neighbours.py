@@ -82,7 +82,7 @@ class Life:
             assert api.curator("POST", "/v1/datasets/city/close").status_code == 200
             assert api.upload(first, self.rows, CSV).status_code == 409
             of_the_log = {"level": "0", "place": "000.p/8"}
-            self._look(api, {"name": "city", "release_id": first, "request_id": "none"} | of_the_log)
+            self._look(api, {"name": "city", "release_id": first, "request_id": "none", "rest": "card"} | of_the_log)
             self._read(api, settings)
             self._forget_hashes(names_of_nodes(api.service))
         return self

@@ -12,6 +12,7 @@ from httpx import Response
 from app.main import create_app
 from app.settings.settings import Settings
 from core.budget import Epsilon
+from core.queries.clusters import MAX_CLUSTERS
 from tests.support.service.api import Api, frozen_clock
 
 
@@ -117,6 +118,7 @@ BAD: dict[str, dict[str, Any]] = {
     "K = 2.5": {"clusters": 2.5},
     "K as a text": {"clusters": "4"},
     "K as a truth": {"clusters": True},
+    "K beyond what can be asked": {"clusters": 257},
     "unknown attribute": {"attributes": ["age", "shoe size"]},
     "attribute in another case": {"attributes": ["Age"]},
     "attribute twice": {"attributes": ["age", "age"]},
@@ -185,6 +187,50 @@ def test_a_grid_beyond_the_limit_is_refused_by_name(sqlite_settings: Settings, c
             assert problem["wanted"] > 100
         assert api.budget()["spent"] == "0"
         assert plan(api, clusters=100, size={"estimate": "0.05", "guess": 50}).status_code == 200
+
+
+def test_no_more_clusters_are_ordered_than_can_be_asked(city: Api) -> None:
+    """The most that a question takes are planned and ordered; for one more, the sentence tells the limit."""
+    assert plan(city, clusters=MAX_CLUSTERS).status_code == 200
+    for refused in (plan(city, clusters=MAX_CLUSTERS + 1), city.order(clusters=MAX_CLUSTERS + 1)):
+        assert refused.json()["detail"] == ("An order for 257 clusters: questions ask for 256 at most. Order no more.")
+
+
+def test_no_more_clusters_are_ordered_than_there_are_values(city: Api) -> None:
+    """Whole numbers have so many values, and each cluster needs one; beside a number there are any."""
+    whole = {"kind": "integer", "lower": 1, "upper": 3}
+    attributes = [{"name": "a", **whole}, {"name": "b", **whole}, {"name": "x", "lower": 0, "upper": 1}]
+    city.register("whole", attributes=attributes)
+    terms = {"epsilon": "0.5", "size": {"declared": 10_000}}
+
+    def planned(*names: str, clusters: int) -> Response:
+        body = terms | {"attributes": list(names), "clusters": clusters}
+        return city.curator("POST", "/v1/datasets/whole/plans", json=body)
+
+    assert planned("a", "b", clusters=9).status_code == 200
+    assert "9 different values" in planned("a", "b", clusters=10).json()["detail"]
+    assert planned("a", "b", "x", clusters=10).status_code == 200
+
+
+def test_a_plan_tells_what_the_order_would_leave(sqlite_api: Api) -> None:
+    """To the last billionth; null where the order would be refused, which is said, and then no rule is offered."""
+    sqlite_api.register(budget="3")
+    sqlite_api.order(epsilon="1.25")
+    payable = plan(sqlite_api, epsilon="1.75").json()
+    assert payable["budget"] == {"remaining": "1.75", "after": "0"}
+    assert {"alternatives", "recommendation"} <= set(payable)
+    beyond = plan(sqlite_api, epsilon="1.750000001").json()
+    assert beyond["budget"] == {"remaining": "1.75", "after": None}
+    assert (
+        "Not enough epsilon: the order takes 1.750000001, and 1.75 is left. It would be refused." in beyond["warnings"]
+    )
+    assert not {"alternatives", "recommendation"} & set(beyond)
+    assert sqlite_api.order(epsilon="1.750000001").status_code == 409
+    assert plan(sqlite_api, epsilon="1").json()["budget"] == {"remaining": "1.75", "after": "0.75"}
+    sqlite_api.curator("POST", "/v1/datasets/city/close")
+    closed = plan(sqlite_api, epsilon="1").json()
+    assert closed["budget"] == {"remaining": "1.75", "after": None}
+    assert "The dataset is closed: it takes no more orders." in closed["warnings"]
 
 
 def test_a_large_guess_is_clamped_with_a_warning(sqlite_settings: Settings) -> None:

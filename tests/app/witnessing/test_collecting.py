@@ -48,7 +48,7 @@ def test_all_sign_and_a_quorum_survives_one_that_is_down(real: list[RunningWitne
     assert set(first.signatures) == {"w0", "w1", "w2"}
     assert first.silent.keys() == {"down"}
     assert "not reached" in first.silent["down"]
-    assert (first.refusals, first.alarm) == ({}, None)
+    assert (first.refusals, first.ahead, first.forked) == ({}, {}, {})
     second = asked(policy, 20, dict(first.sizes))
     assert second.sizes == {"w0": 20, "w1": 20, "w2": 20, "down": 0}
     for name, signature in second.signatures.items():
@@ -71,11 +71,12 @@ def test_a_witness_that_is_ahead_shows_that_the_database_lost_commits(tmp_path: 
         assert asked(policy, 25).signatures.keys() == {"w"}
         behind = asked(policy, 24, {"w": 25})
         assert (behind.ahead, behind.signatures, behind.sizes) == ({"w": 25}, {}, {"w": 25})
-        assert behind.alarm == "The witness w signed 25 entries of this log, and the database has 24: it lost commits."
+        said = "The witness w signed 25 entries of this log, and the database has 24: it lost commits."
+        assert behind.refusals == {"w": said}
         fork = LOG.forked(10, 30)
         same, larger = asked(policy, 25, log=fork), asked(policy, 30, log=fork)
         assert same.forked == larger.forked == {"w": 25}
-        assert "entries were changed" in str(larger.alarm)
+        assert "entries were changed" in larger.refusals["w"]
         assert asked(policy, 25).signatures.keys() == {"w"}
 
 
@@ -161,7 +162,7 @@ def test_only_a_signature_of_the_policys_key_on_this_text_counts(name: str) -> N
     assert [group for group, members in groups.items() if members] == [outcome]
     assert len(requests) == 1
     assert all(sentence.isprintable() for sentence in [*collected.refusals.values(), *collected.silent.values()])
-    assert collected.alarm is None
+    assert (collected.ahead, collected.forked) == ({}, {})
 
 
 def test_a_redirect_that_nobody_can_read_loses_no_other_reply() -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+from sqlalchemy import make_url
 
 
 @contextmanager
@@ -39,10 +40,11 @@ def running_postgresql() -> Iterator[str]:
     shutil.rmtree(folder)
 
 
-def new_database(server: str) -> str:
-    """An empty database, as a SQLAlchemy URL."""
+def new_database(server: str, *, like: str | None = None) -> str:
+    """An empty database, or a copy of one that nobody is connected to, as a SQLAlchemy URL."""
     name = f"t{secrets.token_hex(6)}"
+    template = "" if like is None else f" TEMPLATE {make_url(like).database} STRATEGY file_copy"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name}{template}".encode())
     base, _, query = server.partition("?")
     return f"{base.rpartition('/')[0]}/{name}?{query}".replace("postgresql://", "postgresql+psycopg://")

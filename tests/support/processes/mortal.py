@@ -15,24 +15,15 @@ from typing import Any, NoReturn
 
 import uvicorn
 
+from app.http import uploads
+from app.ingest import upload
 from app.ledger.appending import OpenBook
 from app.ledger.witness import Witness
+from app.log.signing import Log
 from app.main import create_app
 from app.releases import uploading
 from app.settings.settings import Settings
 from core.ledger.kinds import Kind
-
-STEPS = [
-    "before the rows are read",
-    "once the rows are read",
-    "before the draw is committed",
-    "once the draw is committed",
-    "once the noise is drawn",
-    "before the synopsis is inserted",
-    "once the synopsis is published, before the commit",
-    "once it is committed",
-    "once it is witnessed",
-]
 
 
 def die(*_: object, **__: object) -> NoReturn:
@@ -83,35 +74,38 @@ def keep_draw() -> None:
     uploading.store = keeping
 
 
-def arm(step: str) -> None:
-    """Set the trap; for the two steps past the commit, only once something is to be published."""
-    if "DRAWN_FILE" in os.environ:
-        keep_draw()
-    match STEPS.index(step):
-        case 0:
-            before(uploading, "read_upload")
-        case 1:
-            before(uploading, "record_draw")
-        case 2:
-            around_append(Kind.DRAW, "after")
-        case 3:
-            before(uploading, "draw_synopsis")
-        case 4:
-            after(uploading, "draw_synopsis")
-        case 5:
-            around_append(Kind.PUBLISH, "before")
-        case 6:
-            around_append(Kind.PUBLISH, "after")
-        case late:
-            real = uploading.store
+def when_stored(trap: Callable[[], None]) -> None:
+    """Set a trap only once something is to be published."""
+    real = uploading.store
 
-            def armed(*args: Any, **kwargs: Any) -> Any:
-                (before if late == 7 else after)(Witness, "_replace")
-                return real(*args, **kwargs)
+    def armed(*args: Any, **kwargs: Any) -> Any:
+        trap()
+        return real(*args, **kwargs)
 
-            uploading.store = armed
+    uploading.store = armed
+
+
+# In the order of an upload. Traps past the draw are set once something is to be published, else they close too early.
+TRAPS: dict[str, Callable[[], None]] = {
+    "before the rows are read": lambda: before(uploading, "read_upload"),
+    "once rows are parsed": lambda: before(upload, "judge"),
+    "once the rows are counted": lambda: before(uploading, "record_draw"),
+    "before the draw is committed": lambda: around_append(Kind.DRAW, "after"),
+    "once the draw is committed": lambda: before(uploading, "draw_synopsis"),
+    "once the noise is drawn": lambda: after(uploading, "draw_synopsis"),
+    "once the transaction begins": lambda: when_stored(lambda: after(OpenBook, "__init__")),
+    "once the synopsis is inserted": lambda: around_append(Kind.PUBLISH, "before"),
+    "once its ledger entry is inserted": lambda: around_append(Kind.PUBLISH, "after"),
+    "once it is committed": lambda: when_stored(lambda: before(Log, "signed")),
+    "once the checkpoint is signed": lambda: when_stored(lambda: before(Witness, "_replace")),
+    "once it is witnessed": lambda: when_stored(lambda: after(Witness, "_replace")),
+    "before the reply": lambda: after(uploads, "upload"),
+}
+STEPS = list(TRAPS)
 
 
 if __name__ == "__main__":
-    arm(sys.argv[1])
+    if "DRAWN_FILE" in os.environ:
+        keep_draw()
+    TRAPS[sys.argv[1]]()
     uvicorn.run(create_app(Settings()), port=int(sys.argv[2]), log_config=None)

@@ -11,11 +11,11 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import httpx
 
 from app.settings.settings import Settings
+from tests.support.processes.warm import Warm
 
 _ADMIN_KEY = re.compile(r"rugnik_admin_\S+")
 
@@ -24,10 +24,9 @@ _ADMIN_KEY = re.compile(r"rugnik_admin_\S+")
 class Server:
     """A running server: its address, its admin key, its log."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Warm
     url: str
     log: Path
-    output: IO[bytes]
 
     @property
     def admin_key(self) -> str:
@@ -49,7 +48,6 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(timeout=60)
-        self.output.close()
 
     def kill(self) -> None:
         """End it and its workers without any warning."""
@@ -68,38 +66,47 @@ def environment(settings: Settings) -> dict[str, str]:
 
 def start_server(
     settings: Settings, *, workers: int, log: Path, module: list[str] | None
-) -> tuple[subprocess.Popen[bytes], str, IO[bytes]]:
-    """Start `rugnik serve`, or another module that takes a port last, on a free port without waiting for it."""
+) -> tuple[subprocess.Popen[bytes] | Warm, str]:
+    """Start `rugnik serve`, or another module that takes a port last, on a free port without waiting for it.
+
+    One worker starts warm. Several are started by a supervisor, which gives each a process that begins at nothing.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    output = log.open("wb")
-    command = module or ["app.cli", "serve", "--workers", str(workers), "--port"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command, str(port)],
-        env=environment(settings),
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    return process, f"http://127.0.0.1:{port}", output
+    words = [*(module or ["app.cli", "serve", "--workers", str(workers), "--port"]), str(port)]
+    url, variables = f"http://127.0.0.1:{port}", environment(settings)
+    with log.open("wb") as output:
+        if workers == 1:
+            return Warm(words, variables=variables, log=log), url
+        command = [sys.executable, "-m", *words]
+        return subprocess.Popen(
+            command, env=variables, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        ), url
 
 
 def running_server(settings: Settings, *, workers: int, log: Path, module: list[str] | None = None) -> Server:
-    """Start a server and wait until it is ready."""
-    process, url, output = start_server(settings, workers=workers, log=log, module=module)
-    until_ready(process, url, log)
-    return Server(process=process, url=url, log=log, output=output)
+    """Start a server and wait until it is ready. One that does not get there is ended."""
+    process, url = start_server(settings, workers=workers, log=log, module=module)
+    server = Server(process=process, url=url, log=log)
+    try:
+        until_ready(process, url, log)
+    except AssertionError:
+        if process.poll() is None:
+            server.kill()
+        raise
+    return server
 
 
-def until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def until_ready(process: subprocess.Popen[bytes] | Warm, url: str, log: Path) -> None:
     """Wait for a service, as long as its process lives."""
-    for _ in range(600):
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{url}/readyz").status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.1)
+    with httpx.Client(base_url=url) as client:
+        for _ in range(4800):  # some minutes: sixteen workers on a busy machine take more than one
+            assert process.poll() is None, log.read_text()
+            try:
+                if client.get("/readyz").status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.05)
     raise AssertionError(log.read_text())

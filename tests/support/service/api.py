@@ -18,6 +18,7 @@ from app.access.permissions import Role
 from app.answers.answers import Answers
 from app.http.middleware.hot_answers import HotAnswers
 from app.service import Service
+from tests.support.service.workers import lend_workers
 
 ATTRIBUTES = [{"name": "age", "lower": 0, "upper": 100}, {"name": "income", "lower": 0, "upper": 1000}]
 CSV = {"Content-Type": "text/csv"}
@@ -34,6 +35,7 @@ class Api:
 
     def __init__(self, app: FastAPI, keys: Mapping[Role, str] | None = None) -> None:
         self.app = app
+        lend_workers(app)
         transport = ASGITransport(app, raise_app_exceptions=False)
         # Cookies are sent where a test says so, and never because an earlier reply set one.
         forgetful = CookieJar(DefaultCookiePolicy(allowed_domains=[]))

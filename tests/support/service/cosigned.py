@@ -7,18 +7,23 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
+from unittest.mock import patch
 
 from pydantic import SecretStr
 
 from app.settings.settings import Settings
+from app.witnessing import collecting
 from app.witnessing.witness import Witness
 from core.log.ed25519 import SecretKey
 from core.log.note import SignatureType, SigningKey
 from core.log.policy import Policy
-from core.log.witnessing import Refused
+from core.log.witnessing import SIZE_TYPE, Refused
 from tests.support.processes.witness import Handler, odd_witness
 from tests.support.signed_log import ORIGIN, cosigning_key
+
+_PATIENCE = 60.0  # seconds that a slow machine may take to answer, where a service has 2
 
 
 class Clock:
@@ -38,19 +43,28 @@ class Clock:
 
 @dataclass
 class LocalWitness:
-    """A witness behind a real HTTP server; `is_up` says whether it signs."""
+    """A witness behind a real HTTP server. `is_up` says whether it signs, `lies` whether it claims far more entries."""
 
     key: SigningKey
     witness: Witness
     url: str = ""
     is_up: bool = True
+    lies: bool = False
     asked: int = 0
+    may_answer: Event = field(default_factory=Event)
+
+    def __post_init__(self) -> None:
+        self.may_answer.set()
 
     def answer(self, handler: Handler, body: bytes) -> None:
-        """Sign, refuse, or be out of order."""
+        """Sign, refuse, or be out of order; once it may."""
         self.asked += 1
+        self.may_answer.wait(timeout=_PATIENCE)
         if not self.is_up:
             handler.reply(503, b"down\n")
+            return
+        if self.lies:
+            handler.reply(409, b"1000000\n", SIZE_TYPE)
             return
         try:
             handler.reply(200, self.witness.add_checkpoint(body).encode())
@@ -77,9 +91,13 @@ class Cosigned:
 def with_witnesses(
     settings: Settings, folder: Path, *, count: int = 3, least: int = 2, **changes: Any
 ) -> Iterator[Cosigned]:
-    """The settings with a policy of `least` of `count` witnesses, which run until the end."""
+    """The settings with a policy of `least` of `count` witnesses, which run until the end.
+
+    Services of this process wait for them as long as it takes: else a busy machine would make a witness silent.
+    """
     log_key = SigningKey(ORIGIN, SignatureType.LOG, SecretKey.generate())
     with ExitStack() as running:
+        running.enter_context(patch.object(collecting, "SECONDS", _PATIENCE))
         witnesses = []
         for number in range(count):
             key = cosigning_key(f"w{number}.example")

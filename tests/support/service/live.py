@@ -19,6 +19,7 @@ from app.main import create_app
 from app.service import Service
 from app.settings.settings import Settings
 from rugnik import Client, Retries
+from tests.support.service.workers import lend_workers
 
 Fault = Callable[["Unreliable", Any, Any, Any], Any]
 
@@ -114,9 +115,11 @@ class Live:
 
 
 @contextmanager
-def opened_live(settings: Settings) -> Iterator[Live]:
+def opened_live(settings: Settings, *, own_workers: bool = True) -> Iterator[Live]:
     """A server on a free port of this machine, until the block ends."""
     app = create_app(settings)
+    if not own_workers:
+        lend_workers(app)
     gate = Unreliable(app)
     server = uvicorn.Server(
         uvicorn.Config(gate, access_log=False, log_config=None, lifespan="on", timeout_graceful_shutdown=5)

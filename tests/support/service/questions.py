@@ -72,6 +72,11 @@ EXAMPLES = (
     Example(wire.Assignment, body=wire.AssignBody(points=[[20, 500]], k=2)),
     Example(wire.Rows, "count=10&seed=3"),
     Example(wire.Synopsis),
+    Example(wire.Regression, "target=income&on=age"),
+    Example(wire.Components),
+    Example(wire.Conditional, "of=income&given=age&cells=3"),
+    Example(wire.Information, "attributes=age,income&cells=3"),
+    Example(wire.Hotspots, "attributes=age,income"),
 )
 GETS = tuple(example for example in EXAMPLES if example.method == "GET")
 # The first example of each question, by its route.

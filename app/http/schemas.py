@@ -1,12 +1,14 @@
-"""JSON schemas of the OpenAPI document, spelled for people: `list of Interval`, `text or null`."""
+"""JSON schemas of the OpenAPI document, spelled for people: `list of Interval`, `text or null`.
+
+Texts are Markdown of one line: code in backticks, and links to the headings of named schemas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from docs.reference.markdown import prose, sections, slug, table
 
 WORDS = {
     "string": "text",
@@ -26,14 +28,24 @@ LIMITS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Described:
+    """A named schema: what it is, its values if it is a choice, and its fields as name, type, default and meaning."""
+
+    title: str
+    text: str
+    values: str
+    fields: Sequence[tuple[str, str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Schemas:
     """The named schemas of a document."""
 
     named: Mapping[str, dict[str, Any]]
 
-    def text(self) -> str:
-        """Each schema under its own heading: what it is, and its fields."""
-        return sections(self._described(name, self.named[name]) for name in sorted(self.named, key=heading))
+    def described(self) -> list[Described]:
+        """Each schema, sorted by title."""
+        return [_described(self, name, self.named[name]) for name in sorted(self.named, key=heading)]
 
     def spell(self, schema: Mapping[str, Any]) -> str:
         """One schema in words; a named one is a link."""
@@ -61,17 +73,15 @@ class Schemas:
             return f"object of {self.spell(values)}" if isinstance(values, dict) and values else "object"
         return WORDS.get(str(kind), "anything")
 
-    def _described(self, name: str, schema: Mapping[str, Any]) -> str:
-        required = set(schema.get("required", ()))
-        fields = schema.get("properties", {})
-        rows = [[f"`{field}`", self.spell(inner), _presence(field, inner, required)] for field, inner in fields.items()]
-        header = ["Field", "Type", "Default"]
-        if any("description" in inner for inner in fields.values()):
-            header.append("Meaning")
-            for row, inner in zip(rows, fields.values(), strict=True):
-                row.append(prose(inner.get("description", "")))
-        values = f"One of {self.spell(schema)}." if "enum" in schema else ""
-        return sections([f"### {heading(name)}", prose(schema.get("description", "")), values, table(header, rows)])
+
+def _described(schemas: Schemas, name: str, schema: Mapping[str, Any]) -> Described:
+    required = set(schema.get("required", ()))
+    fields = [
+        (f"`{field}`", schemas.spell(inner), _presence(field, inner, required), inner.get("description", ""))
+        for field, inner in schema.get("properties", {}).items()
+    ]
+    values = f"One of {schemas.spell(schema)}." if "enum" in schema else ""
+    return Described(heading(name), schema.get("description", ""), values, fields)
 
 
 def heading(name: str) -> str:
@@ -93,3 +103,8 @@ def _limits(schema: Mapping[str, Any]) -> list[str]:
 
 def _number(value: float) -> str:
     return f"{int(value):,}" if value == int(value) and abs(value) < 10**15 else f"{value:g}"
+
+
+def slug(title: str) -> str:
+    """The anchor of a heading, the same on a forge, in the built site and on the page /docs."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")

@@ -1,0 +1,34 @@
+"""Names of datasets as a person types them: what was probably meant, where there is no dataset of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from app.cli.exits import Code, fail
+
+if TYPE_CHECKING:
+    from rugnik import Client
+
+
+@contextmanager
+def naming(client: Client, name: str) -> Iterator[None]:
+    """Ends the command if the block finds no dataset of this name, with the name that was probably meant."""
+    from rugnik import errors
+    from rugnik.near import did_you_mean
+
+    try:
+        yield
+    except errors.NotFound:
+        if any(each.name == name for each in client.datasets()):
+            raise
+        hint = did_you_mean(near_name(client, name)) or " `rugnik datasets list` shows those that your key may see."
+        fail(f"There is no dataset '{name}'.{hint}", Code.REFUSED)
+
+
+def near_name(client: Client, name: str) -> str | None:
+    """The name of a visible dataset that this one is probably a misspelling of."""
+    from rugnik.near import nearest
+
+    return nearest(name, (each.name for each in client.datasets()))

@@ -1,0 +1,81 @@
+"""The distribution of one attribute for each value or cell of another."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from app.questions.encoding import axis_reply
+from app.questions.prepared import Prepared
+from app.questions.question import Common, Question, question
+from app.questions.reasons import Reasons
+from core.checkpoint import Checkpoint
+from core.queries import conditional as core_conditional
+from core.queries.conditional import Conditional
+from core.queries.effort import effort_of_shares
+from rugnik import wire
+from rugnik.wire.limits import Doc, Level, Limits
+
+
+@question(wire.Conditional)
+def conditional(
+    of: Annotated[str, Limits(max_length=64), Doc("The attribute whose distribution is asked for.")],
+    given: Annotated[str, Limits(max_length=64), Doc("The attribute that it is given by.")],
+    level: Level = 0.95,
+    cells: Annotated[
+        int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")
+    ] = None,
+) -> Question:
+    """The distribution of one attribute for each value or cell of another: shares with intervals."""
+
+    def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Conditional:
+        computed = core_conditional.conditional(prepared.histogram, of, given, level=level, cells=cells)
+        columns = zip(
+            computed.told, computed.rows, *computed.rows_bounds, computed.shares, *computed.bounds, strict=True
+        )
+        return wire.Conditional(
+            **common,
+            notes=_notes(computed),
+            given=axis_reply(*computed.given),
+            attribute=axis_reply(*computed.of),
+            level=level,
+            distributions=tuple(
+                wire.Distribution(
+                    rows=wire.Estimate(
+                        value=float(rows), interval=wire.Interval(level=level, low=float(fewest), high=float(most))
+                    ),
+                    shares=tuple(shares.tolist()) if told else None,
+                    low=tuple(low.tolist()),
+                    high=tuple(high.tolist()),
+                )
+                for told, rows, fewest, most, shares, low, high in columns
+            ),
+            warnings=_warnings(computed),
+        )
+
+    parameters: dict[str, Any] = {"of": of, "given": given, "level": level}
+    parameters = parameters if cells is None else {**parameters, "cells": cells}
+    return Question(
+        "conditional", parameters, answer, effort_of=partial(effort_of_shares, names=(of, given), bins=cells)
+    )
+
+
+def _warnings(computed: Conditional) -> tuple[str, ...]:
+    lost = int(np.count_nonzero(~computed.told))
+    if not lost:
+        return ()
+    return (
+        f"{lost} of {len(computed.told)} cells of {computed.given[0].name} may have no rows, as far as the noise lets "
+        "anyone tell: their shares are not told.",
+    )
+
+
+def _notes(computed: Conditional) -> tuple[str, ...]:
+    """Why shares or counts lie at an end of their intervals."""
+    reasons = Reasons()
+    reasons.about_many("counts of rows", computed.rows, *computed.rows_bounds)
+    told = computed.told
+    reasons.about_many("shares", computed.shares[told], *(side[told] for side in computed.bounds))
+    return reasons.notes

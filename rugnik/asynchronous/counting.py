@@ -1,0 +1,75 @@
+# Made from rugnik/counting.py by `python -m tools.asynchronous`. Do not edit.
+"""The part of the client for rows that are counted where they lie: only exact counts are sent, step by step.
+
+`rugnik release --engine …` does all of it. These methods are what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from urllib.parse import urlsplit
+
+from rugnik.asynchronous.curating import Curating
+from rugnik.counting import _COUNTS, is_loopback
+from rugnik.curating import UPLOAD_TIMEOUT, ended
+from rugnik.errors import NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply, UnfitSource
+from rugnik.naming import order_id
+from rugnik.transport import decoded, may_pass, never_sent
+from rugnik.wire import Awaited, Release, SizeBody
+
+
+class Counting(Curating):
+    """Stage 1 for rows that never leave the curator's machines."""
+
+    async def awaited(self, release: str | Release) -> Awaited:
+        """What to count next for an order; ReleaseEnded where it waits for nothing."""
+        return Awaited.of(await self._json("GET", f"/v1/releases/{order_id(release)}/counts"))
+
+    async def buy_size(self, release: str | Release, rows: int) -> Release:
+        """Have the noisy size of an order drawn from its exact number of rows. Repeated safely: it is drawn once."""
+        self._require_private_way()
+        return Release.of(
+            await self._post(f"/v1/releases/{order_id(release)}/size", SizeBody(rows=rows), repeatable=True)
+        )
+
+    async def send_counts(self, release: str | Release, step: str, read: Callable[[], Iterable[bytes]]) -> Release:
+        """Send the exact counts of one step; `read` gives the bytes of the stream, anew for each try.
+
+        A try that fails on the way is followed by a look at the release: if the step was drawn, so much is returned;
+        else it is sent again. If noise was drawn and is not stored, that is waited for; if it does not come,
+        ReleaseEnded with `state` "burnt" says that the epsilon is spent.
+        """
+        self._require_private_way()
+        release = order_id(release)
+        path = f"/v1/releases/{release}/counts"
+        for tried in count(1):
+            try:
+                async with self._transport.stream(
+                    "PUT", path, pieces=read(), headers={"Content-Type": _COUNTS}, timeout=UPLOAD_TIMEOUT
+                ) as response:
+                    return Release.of(decoded(await response.aread()))
+            except (NotReached, UnexpectedReply, Problem) as error:
+                drawn = await self._drawn_after(release, step, error, again=tried > 1)
+                if drawn is not None:
+                    return drawn
+                if not may_pass(error) or not await self._transport.pause(tried, error):
+                    raise
+        raise AssertionError
+
+    async def _drawn_after(self, release: str, step: str, error: RugnikError, *, again: bool) -> Release | None:
+        """The release, if a failed try turns out to have been taken; None if its step is still awaited."""
+        if never_sent(error) or not (may_pass(error) or (again and isinstance(error, ReleaseEnded))):
+            return None
+        standing = await self._settled(release)
+        if standing.state == "burnt":
+            raise ended(standing) from error
+        if standing.state == "published" or (await self.awaited(release)).step != step:
+            return standing
+        return None
+
+    def _require_private_way(self) -> None:
+        """Refuse to send exact counts in the clear to another machine."""
+        address = urlsplit(self._transport.url)
+        if address.scheme != "https" and not is_loopback(address.hostname or ""):
+            raise UnfitSource("Exact counts are sent over https only, unless the service is on this machine.")

@@ -1,0 +1,243 @@
+"""A release that is interrupted is repeated with the same command, and is paid once, whenever it was interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from app.access.permissions import Role
+from tests.app.cli.conftest import Run
+from tests.app.cli.test_checking import at_terminal
+from tests.support.service.live import Fault, Live, Unreliable, honest, repeat
+
+CURATOR = Role.CURATOR
+TERMS = ("--epsilon", "0.5", "--clusters", "2")
+NEW = ("-a", "x:0..10", "-a", "y:0..10", "--budget", "1")
+
+
+class Interruption:
+    """Faults that stop at a point of a request, tell so, and go on once the process that asked is killed."""
+
+    def __init__(self) -> None:
+        self.reached, self.killed = Event(), Event()
+
+    async def before(self, _app: Unreliable, _scope: Any, _receive: Any, _send: Any) -> None:
+        """The application never hears of the request."""
+        await self._stop()
+
+    async def during(self, app: Unreliable, scope: Any, receive: Any, send: Any) -> None:
+        """The application has had the first piece of the body."""
+        pieces = 0
+
+        async def slow() -> Any:
+            nonlocal pieces
+            pieces += 1
+            if pieces == 2:
+                await self._stop()
+            return await receive()
+
+        await app.app(scope, slow, send)
+
+    async def after(self, app: Unreliable, scope: Any, receive: Any, _send: Any) -> None:
+        """The application has done its work, and its reply is lost."""
+
+        async def swallow(_message: Any) -> None:
+            return
+
+        await app.app(scope, receive, swallow)
+        await self._stop()
+
+    async def _stop(self) -> None:
+        self.reached.set()
+        await asyncio.get_running_loop().run_in_executor(None, self.killed.wait, 60)
+
+
+@pytest.fixture
+def rows(tmp_path: Path, live: Live) -> Path:
+    """A file of few rows that takes more than a socket holds, with the name of a dataset that is not there yet."""
+    file = tmp_path / f"{live.city}.csv"
+    file.write_bytes(b"x,y,note\n" + (b"1,2," + b"n" * 60_000 + b"\n") * 300)
+    return file
+
+
+def interrupted(live: Live, rows: Path, faults: dict[str, list[Fault]], at: Interruption, sign: int) -> str:
+    """Run the command in a process of its own until it comes to the fault, kill it there, and give what it said."""
+    live.gate.faults |= faults
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RUGNIK_")}
+    env |= {"RUGNIK_URL": live.url, "RUGNIK_KEY": live.keys[CURATOR]}
+    command = [sys.executable, "-m", "app.cli", "release", str(rows), *TERMS, *NEW]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as program:
+        try:
+            assert at.reached.wait(60)
+            program.send_signal(sign)
+            said = program.communicate(timeout=60)[1].decode()
+        finally:
+            at.killed.set()
+            program.kill()
+    return said
+
+
+def spent(run: Run, live: Live) -> str:
+    """What was charged."""
+    budget = json.loads(run(CURATOR, "datasets", "show", live.city, "--json").stdout)["budget"]
+    return str(budget["spent"])
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT], ids=["kill", "Ctrl-C"])
+def test_after_the_registration_the_same_command_goes_on(run: Run, live: Live, rows: Path, sign: int) -> None:
+    """Nothing was charged, and the dataset is found with the bounds that are stated again."""
+    at = Interruption()
+    interrupted(live, rows, {"POST": [honest, at.before]}, at, sign)
+    assert spent(run, live) == "0"
+    assert "published" in run(CURATOR, "release", rows, *TERMS, *NEW).stdout
+    assert spent(run, live) == "0.5"
+
+
+@pytest.mark.parametrize("point", ["order", "upload"])
+def test_an_order_that_is_paid_for_is_found_again(run: Run, live: Live, rows: Path, point: str) -> None:
+    """The same command pays nothing: it names the order, which takes the rows without any term."""
+    at = Interruption()
+    faults: dict[str, list[Fault]] = {"POST": [honest, at.after]} if point == "order" else {"PUT": [at.during]}
+    interrupted(live, rows, faults, at, signal.SIGKILL)
+    assert spent(run, live) == "0.5"
+    said = run(CURATOR, "release", rows, *TERMS, *NEW, code=1).stderr
+    assert "open order" in said
+    assert "--new-order" in said
+    order = re.search(r"--order (r[0-9a-f]{16})", said)
+    assert order
+    assert spent(run, live) == "0.5"
+    assert "300 read" in run(CURATOR, "release", rows, "--order", order[1]).stdout
+    assert spent(run, live) == "0.5"
+
+
+def test_a_release_whose_reply_was_lost_is_not_paid_again(run: Run, live: Live, rows: Path) -> None:
+    """Its last byte had arrived, so it is published: that is said, with the question that it answers."""
+    at = Interruption()
+    interrupted(live, rows, {"PUT": [at.after]}, at, signal.SIGKILL)
+    said = run(CURATOR, "release", rows, *TERMS, *NEW, code=1).stderr
+    assert "is published already" in said
+    release = re.search(r"r[0-9a-f]{16}", said)
+    assert release
+    assert spent(run, live) == "0.5"
+    again = run(CURATOR, "release", rows, "--order", release[0])  # as a loop of a script would
+    assert "no row was sent now" in again.stderr
+    assert spent(run, live) == "0.5"
+    assert "published" in run(CURATOR, "release", rows, *TERMS, "--new-order").stdout
+    assert spent(run, live) == "1"
+
+
+def test_the_same_command_twice_at_once_pays_once(run: Run, live: Live, rows: Path) -> None:
+    """A second one runs while the first reads its file, after it saw that there is no order: they share one order."""
+    run(CURATOR, "datasets", "new", live.city, *NEW)
+    rows.write_bytes(b"x,y\n1,2\n")
+
+    async def meanwhile(app: Unreliable, scope: Any, receive: Any, send: Any) -> None:
+        command = [sys.executable, "-m", "app.cli", "release", str(rows), *TERMS]
+        env = os.environ | {"RUGNIK_URL": live.url, "RUGNIK_KEY": live.keys[CURATOR]}
+        done = await asyncio.to_thread(subprocess.run, command, env=env, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        await app.app(scope, receive, send)
+
+    live.gate.faults |= {"POST": [honest, meanwhile]}  # the plan, then the order
+    said = run(CURATOR, "release", rows, *TERMS, code=1).stderr
+    assert "published" in said
+    assert spent(run, live) == "0.5"
+
+
+def test_an_order_of_another_dataset_gets_no_rows(run: Run, live: Live, rows: Path) -> None:
+    """A reply that belongs to another request, as a gateway that mixes them up would give."""
+    run(CURATOR, "datasets", "new", live.city, *NEW)
+    with live.client(CURATOR) as client:
+        other = client.order(live.city, epsilon="0.25", clusters=2).raw | {"dataset": "another"}
+    live.gate.faults |= {"POST": [honest, repeat(other)]}
+    rows.write_bytes(b"x,y\n1,2\n")
+    assert "No row was sent" in run(CURATOR, "release", rows, *TERMS, code=1).stderr
+    with live.client(CURATOR) as client:
+        assert [each.state for each in client.releases(live.city)] == ["ordered"]
+
+
+def test_ctrl_c_during_the_upload_says_how_to_go_on(run: Run, live: Live, rows: Path) -> None:
+    """A person at a terminal is asked, and says yes with the return key."""
+    at = Interruption()
+    said = interrupted(live, rows, {"PUT": [at.during]}, at, signal.SIGINT)
+    assert f"Go on with 'rugnik release {rows} --order r" in said
+    assert "rugnik void r" in said
+    shown, code = at_terminal(live, ["release", str(rows), *TERMS], "")
+    assert "open order" in shown
+    assert code == 0, shown
+    assert "300 read" in shown
+    assert spent(run, live) == "0.5"
+
+
+def test_other_terms_are_another_order(run: Run, live: Live, rows: Path) -> None:
+    """And a void order is none."""
+    run(CURATOR, "datasets", "new", live.city, *NEW)
+    with live.client(CURATOR) as client:
+        client.void(client.order(live.city, epsilon="0.5", clusters=2).id)
+        client.order(live.city, epsilon="0.25", clusters=2)
+    rows.write_bytes(b"x,y\n1,2\n")
+    assert "published" in run(CURATOR, "release", rows, *TERMS).stdout
+    assert "published" in run(CURATOR, "release", rows, "--epsilon", "0.25", "--clusters", "3").stdout
+
+
+def test_an_order_refuses_what_contradicts_it(run: Run, live: Live, rows: Path) -> None:
+    """Before a row is read; an option that agrees is no fault."""
+    run(CURATOR, "datasets", "new", live.city, *NEW)
+    with live.client(CURATOR) as client:
+        order = client.order(live.city, epsilon="0.5", clusters=2, attributes=["x"], declared=300).id
+    live.gate.seen.clear()
+    for options, words in (
+        (("--epsilon", "0.6"), "--epsilon 0.6 contradicts"),
+        (("--clusters", "3"), "--clusters 3 contradicts"),
+        (("--use", "y"), "--use y contradicts"),
+        (("--rule", "adaptive"), "--rule adaptive contradicts"),
+        (("--declared", "301"), "which has 300"),
+        (("--out-of-range", "drop"), "which has clip"),
+        (("--dataset", "elsewhere"), f"is one of '{live.city}', not of 'elsewhere'"),
+    ):
+        assert words in run(CURATOR, "release", rows, "--order", order, *options, code=2).stderr
+    assert {method for method, _ in live.gate.seen} == {"GET"}
+    agreeing = ("--epsilon", "0.50", "--clusters", "2", "--use", "x", "--declared", "300", "--quiet")
+    done = run(CURATOR, "release", rows, "--order", order, *agreeing)
+    assert (done.stdout, done.stderr) == (f"{order}\n", "")
+    assert "Give --epsilon and --clusters" in run(CURATOR, "release", rows, code=2).stderr
+
+
+def test_what_cannot_be_paid_is_refused_before_the_file_is_read(run: Run, live: Live, rows: Path) -> None:
+    """Registered or not: the file is not there, and that is not what is said."""
+    rows.unlink()
+    live.gate.seen.clear()
+    terms = ("--epsilon", "1.5", "--clusters", "2")
+    said = run(CURATOR, "release", rows, *terms, *NEW, code=4).stderr
+    assert "1.5 is asked for, and the budget is to be 1" in said
+    assert {method for method, _ in live.gate.seen} == {"GET"}
+    run(CURATOR, "datasets", "new", live.city, *NEW)
+    assert f"1.5 is asked for, 1 is left of {live.city}" in run(CURATOR, "release", rows, *terms, code=4).stderr
+    assert spent(run, live) == "0"
+
+
+def test_a_misspelt_name_registers_nothing(run: Run, live: Live, rows: Path) -> None:
+    """Not even with bounds and a budget; the name that is meant is named, as it is for a plan or a question."""
+    right, wrong = f"trips-of-{live.city}", f"tripz-of-{live.city}"
+    run(CURATOR, "datasets", "new", right, *NEW)
+    rows.write_bytes(b"x,y\n1,2\n")
+    live.gate.seen.clear()
+    meant = f"There is no dataset '{wrong}'. Did you mean '{right}'?"
+    said = run(CURATOR, "release", rows, "--dataset", wrong, *TERMS, *NEW, code=2).stderr
+    assert meant in said
+    assert "datasets new" in said
+    assert {method for method, _ in live.gate.seen} == {"GET"}
+    assert meant in run(CURATOR, "plan", wrong, *TERMS, code=1).stderr
+    assert f"Did you mean '{right}'?" in run(CURATOR, "query", "count", wrong, code=1).stderr
+    assert meant in run(CURATOR, "datasets", "show", wrong, code=1).stderr
+    assert meant in run(CURATOR, "check", rows, "--dataset", wrong, code=1).stderr

@@ -1,0 +1,76 @@
+"""Crash: a real service is killed with SIGKILL while a curator works, and started again, on SQLite and PostgreSQL.
+
+Ten times at each named step of an upload, and at 200 random moments. Each time every charge, publication and void that
+was acknowledged has to be there, none of them twice; the chain, the signed checkpoint that the service shows, the one
+in its witness file and everything that the log ever signed have to verify; the budgets have to be those of an
+independent model. At the end of each place a receipt has to verify by `docs/verify_receipt.py`. Every 25 deaths a new,
+empty place begins, so that a start does not have to walk a long ledger.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+import httpx
+
+from tests.support.processes.server import Server
+from torture.console import Result, progressing
+from torture.crash_steps import deaths_at_steps
+from torture.curator import Acknowledged, ordered, register, require_all, uploaded, work
+from torture.model import Broken
+from torture.receipts import require_receipt
+from torture.services import DATABASES, Place, places, times
+
+_LIVES_AT_A_PLACE = 25
+_LONGEST_LIFE = 0.8  # seconds that a service may work before it is killed
+
+
+def run() -> Iterator[Result]:
+    """Deaths at every step and at random moments, on each database."""
+    for database in DATABASES:
+        with places(database) as fresh:
+            yield from deaths_at_steps(database, fresh)
+            yield _deaths_at_random(database, fresh)
+
+
+def _deaths_at_random(database: str, fresh: Callable[[], Place]) -> Result:
+    deaths, failures, total = times(200), [], Acknowledged()
+    bar = progressing(f"SIGKILL on {database}", range(deaths))
+    for number, lives in groupby(bar, key=lambda life: life // _LIVES_AT_A_PLACE):
+        try:
+            total.add(_lived(fresh(), lives, random.Random(f"{database}/{number}")))
+        except (Broken, AssertionError) as reason:  # the rest of this place's lives is not lived
+            failures.append(str(reason)[:200])
+    return Result(f"SIGKILL at a random moment, {database}", deaths, len(failures), (failures or [str(total)])[0])
+
+
+def _lived(here: Place, lives: Iterable[int], chance: random.Random) -> Acknowledged:
+    """What was acknowledged in some lives of a service, each of which is judged in the next one."""
+    told, server = Acknowledged(), here.start()
+    try:
+        register(here, server)
+        for _ in lives:
+            _work_until_killed(here, server, told, chance)
+            server = here.start()
+            require_all(here, server, told)
+        require_receipt(here, server, told)
+    finally:
+        server.kill()
+    return told
+
+
+def _work_until_killed(here: Place, server: Server, told: Acknowledged, chance: random.Random) -> None:
+    killer = threading.Timer(chance.uniform(0, _LONGEST_LIFE), server.kill)
+    with here.client(server) as curator:
+        uploaded(curator, told, str(ordered(curator, told, chance)))  # the first upload imports what the others have
+        killer.start()
+        try:
+            while True:
+                work(curator, told, chance)
+        except httpx.TransportError:
+            pass
+        finally:
+            killer.join()

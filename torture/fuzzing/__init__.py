@@ -1,0 +1,1 @@
+"""What `torture.fuzz` sends: requests made from the OpenAPI document, and damaged files of every upload format."""
