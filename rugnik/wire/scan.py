@@ -36,7 +36,7 @@ class Scan(Answer):
     scan: tuple[ScanLine, ...]
     method: Method
     method_reason: str
-    recommended: RecommendedClusters | None = None
+    recommended: RecommendedClusters | None  # no default, so that it is written as null
 
     def to_pandas(self) -> Any:
         """One row per k."""

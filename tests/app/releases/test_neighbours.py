@@ -50,8 +50,8 @@ OTHERS: dict[str, bytes] = {
 }
 DECLARED, ESTIMATED = {"size": {"declared": 500}}, {"size": {"estimate": "0.05", "guess": 500}}
 ADAPTIVE = {"size": {"declared": 5000}, "rule": "adaptive"}
-# Fields of answers that are there or not by noisy numbers alone, like the numbers that they explain.
-_OPTIONAL = ("notes", "size_weight", "size_weights")
+# Fields of answers that are there, null or left out by noisy numbers alone, like the numbers that they explain.
+_OPTIONAL = ("notes", "recommended", "size_weight", "size_weights")
 Look = tuple[int, list[tuple[str, str]], str]
 
 
