@@ -16,6 +16,10 @@
 # `status` and `fields` beside it: tryCatch(rugnik_count(...), rugnik_error = function(e) e$type).
 
 rugnik_connect <- function(url = Sys.getenv("RUGNIK_URL", "http://127.0.0.1:8000"), key = Sys.getenv("RUGNIK_KEY")) {
+  absent <- Filter(function(name) !requireNamespace(name, quietly = TRUE), c("httr2", "jsonlite"))
+  if (length(absent) > 0) {
+    .rugnik_stop("missing-package", sprintf("rugnik.R needs %s: install.packages(\"%s\").", absent[1], absent[1]))
+  }
   if (!is.character(url) || length(url) != 1 || !grepl("^https?://", url)) {
     .rugnik_stop("unfit-argument", "url is the address of a service: it begins with http:// or https://.")
   }
@@ -244,7 +248,7 @@ rugnik_ask <- function(rugnik, release, question, where = NULL, ...) {
 .rugnik_ask <- function(rugnik, path, asked = list(), body = NULL) {
   if (!inherits(rugnik, "rugnik")) .rugnik_stop("unfit-argument", "Connect first: rugnik <- rugnik_connect(url, key).")
   request <- httr2::request(paste0(rugnik$url, path, .rugnik_query(asked)))
-  request <- httr2::req_headers(request, Authorization = paste("Bearer", rugnik$key), .redact = "Authorization")
+  request <- httr2::req_headers(request, Authorization = paste("Bearer", rugnik$key)) # never printed: httr2 redacts it
   request <- httr2::req_user_agent(request, "rugnik-r")
   request <- httr2::req_error(request, is_error = function(response) FALSE)
   later <- function(response) httr2::resp_status(response) %in% c(408, 429, 502, 503, 504)
