@@ -15,7 +15,19 @@ import httpx
 from rugnik.arguments import names, unfit, whole
 from rugnik.bodies import Body, Progress, body_of, compressed, metered
 from rugnik.connected import quoted
-from rugnik.errors import PREFIX, NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply, UnfitArgument
+from rugnik.errors import (
+    PREFIX,
+    Busy,
+    NotCosigned,
+    NotReached,
+    Problem,
+    ReadOnly,
+    ReleaseEnded,
+    RugnikError,
+    TooManyRequests,
+    UnexpectedReply,
+    UnfitArgument,
+)
 from rugnik.naming import Naming, order_id
 from rugnik.transport import decoded, may_pass, never_sent
 from rugnik.wire import (
@@ -38,6 +50,7 @@ from rugnik.wire.about import about_body
 Epsilon = str | int | float | Decimal
 Bound = float | str | date | datetime
 Attributes = Mapping[str, tuple[Bound, Bound] | Mapping[str, Any]] | Iterable[Mapping[str, Any]]
+_BEFORE_ROWS = (Busy, NotCosigned, ReadOnly, TooManyRequests)  # what the service says before it reads a row
 _SETTLING_SECONDS = 30  # the service stores a drawn synopsis at once, unless its database is away
 UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0, read=3600.0)  # the reply comes when every row is counted
 
@@ -189,11 +202,13 @@ class Curating(Naming):
             body = metered(body, progress)
         if gzip:
             body = compressed(body)
+        may_be_taken = False
         for tried in count(1):
             try:
                 return self._put(release, body)
             except (NotReached, UnexpectedReply, Problem) as error:
-                published = self._published_after(release, error, again=tried > 1)
+                may_be_taken = may_be_taken or may_have_taken(error)
+                published = self._published_after(release, error) if may_be_taken else None
                 if published is not None:
                     return published
                 if not (body.replayable and may_pass(error)) or not self._transport.pause(tried, error):
@@ -207,12 +222,12 @@ class Curating(Naming):
         ) as response:
             return Published.of(decoded(response.read()))
 
-    def _published_after(self, release: str, error: RugnikError, *, again: bool) -> Published | None:
-        """The release, if a failed try turns out to have published it; None if it is still ordered."""
+    def _published_after(self, release: str, error: RugnikError) -> Published | None:
+        """The release, if a failed try that may have been taken has published it; None if it is still ordered."""
         if never_sent(error):
             return None
-        if isinstance(error, ReleaseEnded):  # on a second try: the first one got through after all
-            if not again or error.state == "void":
+        if isinstance(error, ReleaseEnded):  # an earlier try got through after all
+            if error.state == "void":
                 return None
         elif not may_pass(error):
             return None
@@ -230,6 +245,11 @@ class Curating(Naming):
             self._transport.sleep(1.0)
             standing = self.release(release)
         return standing
+
+
+def may_have_taken(error: RugnikError) -> bool:
+    """Whether a try that failed with this may have been taken all the same; else what is there now is another's."""
+    return may_pass(error) and not never_sent(error) and not isinstance(error, _BEFORE_ROWS)
 
 
 def ended(standing: Release) -> ReleaseEnded:

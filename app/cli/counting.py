@@ -52,9 +52,16 @@ def check_files(
 
 
 def count_and_send(
-    client: Client, order: str, files: str, place: Place, schema: Schema, *, media_type: str | None
+    client: Client,
+    order: str,
+    files: str,
+    place: Place,
+    schema: Schema,
+    *,
+    media_type: str | None,
+    is_continued: bool,
 ) -> Published:
-    """Count all files for each step of an order and send the counts."""
+    """Count all files for each step of an order, and send the counts. `is_continued` as in `send_all`."""
     from app.engines.people import key_of
     from app.engines.sending import send_all
     from rugnik.wire import Published
@@ -65,7 +72,7 @@ def count_and_send(
         place, files, chosen, terms["out_of_range"], media_type, title="Counting", person_key=key_of(order)
     )
     with opened as engine:
-        return Published.of(send_all(client, order, engine).raw)
+        return Published.of(send_all(client, order, engine, is_continued=is_continued).raw)
 
 
 @contextmanager

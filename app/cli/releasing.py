@@ -18,7 +18,7 @@ from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import is_quiet, named, note, show_fields, show_json
 from app.cli.registering import new_schema, register, registered_schema
-from app.cli.resuming import require_open, require_same_terms, require_within, resume
+from app.cli.resuming import require_open, require_same_terms, require_within, resume, source_of
 from app.cli.schema import AttributeOption, Declaration, PersonOption, Schema, SchemaOption, find_schema, stem
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def release(
         if registered is None:
             require_within(bounds.budget or "", epsilon or "")
         elif ordered is None:
-            ordered, again = resume(client, registered[0], terms, new_order=new_order)
+            ordered, again = resume(client, registered[0], terms, source_of(file), new_order=new_order)
         if checked:
             columns, choice = (use, out_of_range) if ordered is None else _terms_of(ordered)
             chosen = replace(bounds, attributes=_chosen(bounds, columns))
@@ -150,7 +150,9 @@ def release(
             if place is None:
                 published = _upload(client, paid, path, media_type=media_type, gzip=gzip)
             else:
-                published = count_and_send(client, paid, file, place, bounds, media_type=media_type)
+                published = count_and_send(
+                    client, paid, file, place, bounds, media_type=media_type, is_continued=order is not None
+                )
     _show_release(published, left, published.ingest, as_json=as_json)
 
 
@@ -226,11 +228,12 @@ def _upload(client: Client, order: str, file: Path, *, media_type: str | None, g
 @contextmanager
 def _order_reminder(order: str, file: str) -> Iterator[None]:
     """If the block fails or is interrupted, print how to go on with the order, which is already paid for."""
+    from app.engines.sending import BegunElsewhere
     from rugnik import errors
 
     try:
         yield
-    except errors.ReleaseEnded:
+    except (errors.ReleaseEnded, BegunElsewhere):
         raise
     except (errors.RugnikError, KeyboardInterrupt):
         note(

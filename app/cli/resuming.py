@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,11 +27,11 @@ _OPEN = ("ordered", "counting")
 
 
 def resume(
-    client: Client, dataset: Dataset, terms: Mapping[str, Any], *, new_order: bool
+    client: Client, dataset: Dataset, terms: Mapping[str, Any], source: str, *, new_order: bool
 ) -> tuple[Release | None, str | None]:
     """The order that a command goes on with, None for a new one; and the Idempotency-Key of a new one, if any.
 
-    Ends the command if a new one cannot be paid.
+    `source` says where the rows come from. Ends the command if a new order cannot be paid.
     """
     plan = _plan(client, dataset.name, terms)
     wanted = _on_record(plan, terms.get("label"))
@@ -38,7 +39,12 @@ def resume(
     if resumed is not None:
         return client.release(resumed), None
     _require_payable(plan, dataset)
-    return None, None if new_order else _shared_key(dataset, wanted)
+    return None, None if new_order else _shared_key(dataset, wanted, source)
+
+
+def source_of(file: str) -> str:
+    """Where rows come from, in the same words for the same file: the whole path of one on this machine."""
+    return file if "://" in file else str(Path(file).resolve())
 
 
 def _plan(client: Client, dataset: str, terms: Mapping[str, Any]) -> Plan:
@@ -88,7 +94,7 @@ def _order_to_resume(client: Client, dataset: Dataset, wanted: Mapping[str, Any]
         return None
     is_open, more = earlier.state in _OPEN, f"epsilon {wanted['epsilon']} more"
     sentence = _sentence(earlier, dataset.name)
-    if not sys.stdin.isatty():
+    if not sys.stdin.isatty() or earlier.state == "counting":
         further = f"For another one, which spends {more}: '--new-order'."
         go_on = f" Go on with it: '--order {earlier.id}'." if is_open else ""
         fail(f"{sentence} Nothing was spent now.{go_on} {further}", Code.REFUSED)
@@ -98,19 +104,24 @@ def _order_to_resume(client: Client, dataset: Dataset, wanted: Mapping[str, Any]
     return None
 
 
-def _shared_key(dataset: Dataset, wanted: Mapping[str, Any]) -> str | None:
-    """The Idempotency-Key of two commands that see the same releases and want the same: together they pay once.
+def _shared_key(dataset: Dataset, wanted: Mapping[str, Any], source: str) -> str | None:
+    """The Idempotency-Key of two commands that see the same releases and want the same of one file: they pay once.
 
     A command may read its file for long between its look at the releases and its order. None where two persons decide:
     a request that was refused may be asked for again.
     """
     if dataset.two_persons_above is not None:
         return None
-    seen = [dataset.name, dataset.release_count, dict(wanted)]
+    seen = [dataset.name, dataset.release_count, dict(wanted), source]
     return sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
 
 
 def _sentence(earlier: Release, dataset: str) -> str:
+    if earlier.state == "counting":
+        return (
+            f"There is an open order {earlier.id} of {dataset} with the same terms. A part of it is counted already, "
+            "perhaps by this command before it was interrupted, and the rest must be counted from the same files."
+        )
     if earlier.state in _OPEN:
         return (
             f"There is an open order {earlier.id} of {dataset} with the same terms. It is paid for, perhaps by this "

@@ -13,7 +13,7 @@ from core.arrays import Wholes
 from core.counting import Drawn, Step, Target, next_target
 from core.domain.domain import Domain
 from core.errors import CoreError
-from rugnik.errors import UnexpectedReply
+from rugnik.errors import RugnikError, UnexpectedReply
 
 if TYPE_CHECKING:
     from app.engines.counting import Engine
@@ -21,22 +21,35 @@ if TYPE_CHECKING:
     from rugnik.wire import Awaited, Release
 
 
-def send_all(client: Client, release: str, engine: Engine) -> Release:
-    """Count and send step after step until the release is published. May be called again after a failure.
+class BegunElsewhere(RugnikError):
+    """Steps of a release were drawn by another run, perhaps from other rows."""
 
-    It goes on where the release stands, so that no step is drawn twice.
+
+def send_all(client: Client, release: str, engine: Engine, *, is_continued: bool) -> Release:
+    """Count and send step after step until the release is published, so that no step is drawn twice.
+
+    All steps of a release must count the same rows. With `is_continued` it goes on where the release stands: the caller
+    says that the rows are those of the steps before. Otherwise it raises BegunElsewhere if there are such steps.
     """
+    is_ours = is_continued
     while True:
         awaited = client.awaited(release)
+        if not is_ours and any(drawn is not None for drawn in (awaited.size, awaited.base, awaited.coarse)):
+            raise BegunElsewhere(
+                f"Another run has begun to count the order {release}, and all steps must count the same rows. If that "
+                f"run has ended, and these are its files, unchanged, add '--order {release}'."
+            )
         target = target_of(awaited)
         tally = engine.count(target)
         if target.step is Step.SIZE:
             client.buy_size(release, tally.total)
+            is_ours = True
             continue
         sent = SentCounts(release=release, step=target.step, unit=target.order.unit, tally=tally)
         standing = client.send_counts(release, target.step.value, partial(write_counts, sent))
         if target.step.is_last:
             return standing
+        is_ours = True
 
 
 def target_of(awaited: Awaited) -> Target:

@@ -2,6 +2,9 @@
 
 A file has the box of each cell in its first columns, then the counts, then the sums of offsets (`app.questions.files`).
 CSV is read as texts: its columns are compared with texts that the service's own writer makes.
+
+Files are read in this thread: a command that ends while Arrow's pool of threads starts up may be aborted by it, with
+its work done and a wrong exit code (apache/arrow issue 34314).
 """
 
 from __future__ import annotations
@@ -40,9 +43,9 @@ def read_table(data: bytes, form: Format) -> pa.Table:
             case Format.CSV:
                 return _read_csv(data)
             case Format.PARQUET:
-                return pyarrow.parquet.read_table(source)
+                return pyarrow.parquet.ParquetFile(source, pre_buffer=False).read(use_threads=False)
             case _:
-                return pa.ipc.open_stream(source).read_all()
+                return pa.ipc.open_stream(source, options=pa.ipc.IpcReadOptions(use_threads=False)).read_all()
     except (pa.ArrowException, csv.Error, UnicodeDecodeError, StopIteration, OSError, ValueError):
         raise UnfitFile(f"The file cannot be read as {form.value}.") from None
 
@@ -52,7 +55,7 @@ def _read_csv(data: bytes) -> pa.Table:
     places = [str(place) for place in range(len(names))]
     table = pyarrow.csv.read_csv(
         pa.BufferReader(data),
-        read_options=pyarrow.csv.ReadOptions(column_names=places, skip_rows_after_names=1),
+        read_options=pyarrow.csv.ReadOptions(column_names=places, skip_rows_after_names=1, use_threads=False),
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from rugnik.asynchronous.curating import Curating
 from rugnik.counting import _COUNTS, is_loopback
-from rugnik.curating import UPLOAD_TIMEOUT, ended
+from rugnik.curating import UPLOAD_TIMEOUT, ended, may_have_taken
 from rugnik.errors import NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply, UnfitSource
 from rugnik.naming import order_id
 from rugnik.transport import decoded, may_pass, never_sent
@@ -43,6 +43,7 @@ class Counting(Curating):
         self._require_private_way()
         release = order_id(release)
         path = f"/v1/releases/{release}/counts"
+        may_be_taken = False
         for tried in count(1):
             try:
                 async with self._transport.stream(
@@ -50,16 +51,17 @@ class Counting(Curating):
                 ) as response:
                     return Release.of(decoded(await response.aread()))
             except (NotReached, UnexpectedReply, Problem) as error:
-                drawn = await self._drawn_after(release, step, error, again=tried > 1)
+                may_be_taken = may_be_taken or may_have_taken(error)
+                drawn = await self._drawn_after(release, step, error) if may_be_taken else None
                 if drawn is not None:
                     return drawn
                 if not may_pass(error) or not await self._transport.pause(tried, error):
                     raise
         raise AssertionError
 
-    async def _drawn_after(self, release: str, step: str, error: RugnikError, *, again: bool) -> Release | None:
-        """The release, if a failed try turns out to have been taken; None if its step is still awaited."""
-        if never_sent(error) or not (may_pass(error) or (again and isinstance(error, ReleaseEnded))):
+    async def _drawn_after(self, release: str, step: str, error: RugnikError) -> Release | None:
+        """The release, if a failed try that may have been taken was; None if its step is still awaited."""
+        if never_sent(error) or not (may_pass(error) or isinstance(error, ReleaseEnded)):
             return None
         standing = await self._settled(release)
         if standing.state == "burnt":

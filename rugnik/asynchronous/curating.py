@@ -21,8 +21,16 @@ from rugnik.curating import (
     _terms,
     decimal,
     ended,
+    may_have_taken,
 )
-from rugnik.errors import NotReached, Problem, ReleaseEnded, RugnikError, UnexpectedReply, UnfitArgument
+from rugnik.errors import (
+    NotReached,
+    Problem,
+    ReleaseEnded,
+    RugnikError,
+    UnexpectedReply,
+    UnfitArgument,
+)
 from rugnik.naming import order_id
 from rugnik.transport import decoded, may_pass, never_sent
 from rugnik.wire import (
@@ -168,11 +176,13 @@ class Curating(Naming):
             body = metered(body, progress)
         if gzip:
             body = compressed(body)
+        may_be_taken = False
         for tried in count(1):
             try:
                 return await self._put(release, body)
             except (NotReached, UnexpectedReply, Problem) as error:
-                published = await self._published_after(release, error, again=tried > 1)
+                may_be_taken = may_be_taken or may_have_taken(error)
+                published = await self._published_after(release, error) if may_be_taken else None
                 if published is not None:
                     return published
                 if not (body.replayable and may_pass(error)) or not await self._transport.pause(tried, error):
@@ -186,12 +196,12 @@ class Curating(Naming):
         ) as response:
             return Published.of(decoded(await response.aread()))
 
-    async def _published_after(self, release: str, error: RugnikError, *, again: bool) -> Published | None:
-        """The release, if a failed try turns out to have published it; None if it is still ordered."""
+    async def _published_after(self, release: str, error: RugnikError) -> Published | None:
+        """The release, if a failed try that may have been taken has published it; None if it is still ordered."""
         if never_sent(error):
             return None
-        if isinstance(error, ReleaseEnded):  # on a second try: the first one got through after all
-            if not again or error.state == "void":
+        if isinstance(error, ReleaseEnded):  # an earlier try got through after all
+            if error.state == "void":
                 return None
         elif not may_pass(error):
             return None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.access.permissions import Role
 from rugnik import Client, Retries, errors
 from tests.support.service.api import ROWS
-from tests.support.service.live import Live, break_before, honest, lose_reply, refuse, repeat
+from tests.support.service.live import Live, Unreliable, break_before, honest, lose_reply, refuse, repeat
 
 
 def methods(live: Live) -> Counter[str]:
@@ -117,12 +119,21 @@ def test_an_upload_whose_reply_is_lost_is_found_published(live: Live, curator: C
 
 
 @pytest.mark.parametrize(
-    "fault", [break_before, refuse(503, "busy", after="2"), refuse(504), refuse(503, "spool-failure")]
+    ("fault", "looks"),
+    [
+        (break_before, ["GET"]),
+        (refuse(503, "busy", after="2"), []),
+        (refuse(504), ["GET"]),
+        (refuse(503, "spool-failure"), ["GET"]),
+    ],
 )
 def test_an_upload_that_did_not_get_through_is_repeated(
-    live: Live, curator: Client, order: str, fault: object, tmp_path: Path
+    live: Live, curator: Client, order: str, fault: object, looks: list[str], tmp_path: Path
 ) -> None:
-    """Still ordered, and a source that can be read again: the whole file is sent once more, and counted once."""
+    """A source that can be read again: the whole file is sent once more, and counted once.
+
+    Where the rows may have been taken, the client looks whether the release is still ordered.
+    """
     file = tmp_path / "rows.csv"
     file.write_bytes(ROWS)
     live.gate.faults["PUT"] = [fault, fault]  # type: ignore[list-item]
@@ -132,7 +143,21 @@ def test_an_upload_that_did_not_get_through_is_repeated(
     assert (published.state, published.ingest.rows_read) == ("published", 500)
     assert reported[-1] == (len(ROWS), len(ROWS))
     sent = [method for method, _ in live.gate.seen]
-    assert sent == ["GET", "PUT", "GET", "PUT", "GET", "PUT"]
+    assert sent == ["GET", "PUT", *looks, "PUT", *looks, "PUT"]
+
+
+def test_what_another_upload_published_is_not_ones_own(live: Live, curator: Client, order: str) -> None:
+    """No row was read of a try that was refused because the service is busy, so the release has other rows."""
+
+    async def busy(app: Unreliable, scope: Any, receive: Any, send: Any) -> None:
+        with live.client(Role.CURATOR) as other:
+            await asyncio.to_thread(other.upload, order, ROWS[: len(ROWS) // 2], media_type="text/csv")
+        await refuse(503, "busy")(app, scope, receive, send)
+
+    live.gate.faults["PUT"] = [busy]
+    with pytest.raises(errors.ReleaseEnded) as ended:
+        curator.upload(order, ROWS, media_type="text/csv")
+    assert ended.value.state == "published"
 
 
 def test_a_file_object_is_read_again_from_where_it_stood(live: Live, curator: Client, order: str) -> None:

@@ -81,7 +81,7 @@ def count_elsewhere(client: Client, folder: Path) -> None:
     with open_engine(
         [str(folder / "rows.csv")], domain=domain, unit=RECORD, out_of_range=OutOfRange.CLIP, limits=Limits()
     ) as engine:
-        assert send_all(client, order.id, engine).state == "published"
+        assert send_all(client, order.id, engine, is_continued=True).state == "published"
     with pytest.raises(errors.ReleaseEnded):
         client.awaited(order.id)
 

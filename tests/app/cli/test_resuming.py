@@ -154,6 +154,25 @@ def test_the_same_command_twice_at_once_pays_once(run: Run, live: Live, rows: Pa
     assert spent(run, live) == "0.5"
 
 
+def test_another_file_at_the_same_time_is_another_order(run: Run, live: Live, rows: Path) -> None:
+    """Same terms, same moment: each file has its release, and none is taken for the other's."""
+    run(CURATOR, "datasets", "new", live.city, *NEW)
+    rows.write_bytes(b"x,y\n1,2\n")
+    other = rows.with_name("other.csv")
+    other.write_bytes(b"x,y\n3,4\n5,6\n")
+
+    async def meanwhile(app: Unreliable, scope: Any, receive: Any, send: Any) -> None:
+        command = [sys.executable, "-m", "app.cli", "release", str(other), "--dataset", live.city, *TERMS]
+        env = os.environ | {"RUGNIK_URL": live.url, "RUGNIK_KEY": live.keys[CURATOR]}
+        done = await asyncio.to_thread(subprocess.run, command, env=env, capture_output=True, text=True)
+        assert "2 read" in done.stdout, done.stderr
+        await app.app(scope, receive, send)
+
+    live.gate.faults |= {"POST": [honest, meanwhile]}  # the plan, then the order
+    assert "1 read" in run(CURATOR, "release", rows, *TERMS).stdout
+    assert spent(run, live) == "1"
+
+
 def test_an_order_of_another_dataset_gets_no_rows(run: Run, live: Live, rows: Path) -> None:
     """A reply that belongs to another request, as a gateway that mixes them up would give."""
     run(CURATOR, "datasets", "new", live.city, *NEW)

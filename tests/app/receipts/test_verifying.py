@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -59,6 +61,25 @@ def test_the_receipt_of_another_release_is_refused(sort: str, form: Form) -> Non
     if isinstance(synopsis.cells, DenseCells):
         other = replace(synopsis, release="r2", cells=DenseCells(synopsis.grid, synopsis.counts + 1))
         assert re.match(DIGEST, refusal(download(synopsis, form), synopsis, LOG.receipt_of(other)))
+
+
+THREADS = """
+import os, sys
+from app.questions.formats import Format
+from app.receipts.tables import read_table
+
+data, threads = sys.stdin.buffer.read(), len(os.listdir("/proc/self/task"))
+read_table(data, Format(sys.argv[1]))
+print(len(os.listdir("/proc/self/task")) - threads)
+"""
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_a_table_is_read_without_a_pool_of_threads(form: Form) -> None:
+    """A pool that starts up while the command ends aborts it now and then. Arrow reads CSV with one thread beside."""
+    command = [sys.executable, "-c", THREADS, form.value]
+    done = subprocess.run(command, input=download(sort_of(GRID), form), check=True, stdout=subprocess.PIPE)
+    assert int(done.stdout) <= (form is Form.CSV)
 
 
 # --- tables: a cell of a table is edited, rows are swapped, columns and notes are changed

