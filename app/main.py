@@ -27,6 +27,7 @@ from app.http.middleware.hosts import RequireHost, parse_hosts
 from app.http.middleware.hot_answers import AnswerFromMemory, HotAnswers
 from app.http.middleware.observe_requests import ObserveRequests
 from app.http.middleware.safety_headers import AddSafetyHeaders
+from app.http.nearest import documented
 from app.http.routes import answers, cards, datasets, downloads, health, keys, latest, ledger, releases, requests
 from app.http.routes import log as log_routes
 from app.http.uploads import UploadSlots
@@ -146,6 +147,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     app.state.sign_in_delays = SignInDelays()
     app.state.upload_slots = UploadSlots(settings.max_uploads, settings.upload_wait_seconds)
     app.router.routes.extend(_ROUTES.routes)
+    app.state.documented_routes = documented(ROUTERS)
     add_to_openapi(app, ROUTERS)
     app.router.routes.append(assets.route)
     problems.install(app)

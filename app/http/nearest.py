@@ -6,20 +6,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher
 from itertools import zip_longest
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 
 Routes = Collection[tuple[str, str]]
 
 _LEAST_LIKE = 0.75  # of SequenceMatcher: 1 is the same text
 _LONGEST = 100  # characters without parameters; a longer address is like none
+_LONGEST_ADDRESS = 1000  # characters; a longer one is not looked at, because the server does nothing else meanwhile
 _GIVEN = "\0"  # stands for a parameter
 _PARAMETER = re.compile(r"\\\{\w+\\\}")  # in a template after re.escape
 
 
+def documented(routers: Iterable[APIRouter]) -> list[tuple[str, str]]:
+    """The methods and templates of all routes that are in the OpenAPI document, which takes long to make."""
+    return [
+        (method, route.path_format)
+        for router in routers
+        for route in router.routes
+        if isinstance(route, APIRoute) and route.include_in_schema
+        for method in sorted(route.methods or ())
+    ]
+
+
 def methods_at(path: str, routes: Routes) -> list[str]:
     """The methods that an address takes; none where it leads nowhere."""
+    if len(path) > _LONGEST_ADDRESS:
+        return []
     return sorted({method for method, template in routes if _leads(path, template)})
 
 
@@ -28,6 +45,8 @@ def nearest(method: str, path: str, routes: Routes) -> str | None:
 
     What stands in the place of a parameter counts as right. Of two that are as near, the one with this method.
     """
+    if len(path) > _LONGEST_ADDRESS:
+        return None
     parts = path.split("/")
     likeness = {route: _likeness(parts, route[1].split("/")) for route in routes}
     best = max(likeness, key=lambda route: (likeness[route], route[0] == method), default=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -94,21 +93,16 @@ def _http(request: Request, error: Exception) -> JSONResponse:
         headers["Allow"] = _allowed(request, headers.get("Allow", ""))
     detail = _SENTENCES.get(error.status_code, f"{title}.").format(allowed=headers.get("Allow"))
     if error.status_code == HTTPStatus.NOT_FOUND and request.url.path.startswith("/v1"):
-        meant = nearest(request.method, request.url.path, _routes(request))
+        meant = nearest(request.method, request.url.path, request.app.state.documented_routes)
         detail += f" Is it {meant}?" if meant else " All addresses are in /openapi.json."
     response = reply(error.status_code, title.lower().replace(" ", "-"), title, detail)
     response.headers.update(headers)
     return response
 
 
-def _routes(request: Request) -> list[tuple[str, str]]:
-    paths: Mapping[str, Mapping[str, Any]] = request.app.openapi()["paths"]
-    return [(method.upper(), path) for path, operations in paths.items() for method in operations]
-
-
 def _allowed(request: Request, said: str) -> str:
     """Every method of an address; the framework names those of one route. What a route itself says is kept."""
-    methods = methods_at(request.url.path, _routes(request))
+    methods = methods_at(request.url.path, request.app.state.documented_routes)
     return ", ".join(methods) if methods and request.method not in methods else said
 
 

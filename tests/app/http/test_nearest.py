@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.http.nearest import nearest
+from app.http.nearest import methods_at, nearest
 from tests.support.service.api import Api
 
 ROUTES = [
@@ -26,13 +26,34 @@ ROUTES = [
         ("/v1/release/r0123/moments", "GET /v1/releases/{release_id}/moments"),
         ("/v1/releases/r0123/cluster/assign", "POST /v1/releases/{release_id}/clusters/assign"),
         ("/v1/something/else", None),
-        ("/v1/releases/" + "r" * 5000 + "/moment", "GET /v1/releases/{release_id}/moments"),  # compared without it
+        ("/v1/releases/" + "r" * 900 + "/moment", "GET /v1/releases/{release_id}/moments"),  # compared without it
         ("/v1/releases" + "s" * 100, None),
+        ("/v1/datasets/" + "n" * 5000, None),  # too long to look at
     ],
 )
 def test_the_nearest_route_is_found(path: str, route: str | None) -> None:
     """By the words of the route; an id is right whatever it is."""
     assert nearest(route.split()[0] if route else "GET", path, ROUTES) == route
+
+
+def test_a_long_address_costs_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server does nothing else meanwhile, and anybody may send one: it is not even cut into its parts."""
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("app.http.nearest._likeness", never)
+    monkeypatch.setattr("app.http.nearest._leads", never)
+    for path in ("/v1" + "/" * 32_000, "/v1/" + "a/" * 16_000):
+        assert nearest("GET", path, ROUTES) is None
+        assert methods_at(path, ROUTES) == []
+
+
+def test_the_routes_are_those_of_the_document(sqlite_api: Api) -> None:
+    """Read off the routers, because the document takes half a second to make."""
+    paths = sqlite_api.app.openapi()["paths"]
+    expected = {(method.upper(), path) for path, operations in paths.items() for method in operations}
+    assert set(sqlite_api.app.state.documented_routes) == expected
 
 
 def test_a_wrong_address_or_method_says_what_is_right(sqlite_api: Api) -> None:
