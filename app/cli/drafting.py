@@ -18,7 +18,7 @@ import typer
 
 from app.cli.curator import FileArgument
 from app.cli.exits import Code, fail
-from app.cli.header import advice, header_names, separated
+from app.cli.header import advice, header_names, holds_values, separated
 from app.cli.output import note
 from app.cli.schema import fields_of, stem
 
@@ -111,6 +111,8 @@ def _header(file: Path, *, gzip: bool) -> list[str]:
         )
     if len(names) == 1 and (otherwise := separated(names[0])):
         fail(f"{file}: {otherwise}", Code.UNFIT_FILE)
+    if holds_values(names):
+        fail(f"{file}: its first line holds values. It must name the columns.", Code.UNFIT_FILE)
     return names
 
 

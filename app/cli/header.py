@@ -1,8 +1,13 @@
-"""Why a file lacks a column, or cannot be read at all: its first bytes, looked at on the curator's machine alone."""
+"""Why a file lacks a column, or cannot be read at all: its first bytes, looked at on the curator's machine alone.
+
+A first line may be a row, and messages may end up in a log. So its words are repeated only where they are like the name
+of a wanted column, or where such a name stands beside them.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
 import shlex
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -14,6 +19,7 @@ from pathlib import Path
 _HEAD_BYTES = 2**20
 LONGEST_LINE = 2**16
 _SHOWN_NAMES = 20
+_VALUE = re.compile(r"[-+.]?\d[-+.,:/\dTZeE ]*")  # a number, a date or a time
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _COMMA = "Write it with commas: in a spreadsheet program, save it as 'CSV UTF-8 (comma delimited)'"
 _DECIMALS = "Numbers then need a decimal point as well: 1.5, not 1,5."
@@ -99,7 +105,7 @@ def _about_names(file: Path, line: bytes, wanted: Sequence[str], lacking: Sequen
         text = line.decode("latin-1")
         yield f"The first line is not UTF-8, perhaps Latin-1. Make a copy: {to_utf8(file, 'LATIN1')}"
     names = [name.strip(' \t"') for name in text.split(",")]
-    yield from suggestions(lacking or wanted, names)
+    yield from suggestions(lacking or wanted, names, wanted)
     if not text.strip():
         yield "The first line is empty; it must name the columns."
 
@@ -112,7 +118,7 @@ def separated(line: str) -> str:
     return f"The first line is separated by {name}, and columns are read between commas. {_COMMA}. {_DECIMALS}"
 
 
-def suggestions(lacking: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+def suggestions(lacking: Sequence[str], names: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
     """The names in the file that are probably meant where wanted names are lacking, in one sentence."""
     plain = {_plain(name): name for name in names if name}
     renamed = []
@@ -121,13 +127,27 @@ def suggestions(lacking: Sequence[str], names: Sequence[str]) -> Iterator[str]:
             (plain[each] for each in get_close_matches(_plain(name), list(plain), n=1, cutoff=0.75)), None
         )
         if near is not None and name not in names:
-            renamed.append(f"'{near}' to '{name}'{' (another case)' if name.casefold() == near.casefold() else ''}")
+            case = " (another case)" if name.casefold() == near.casefold() else ""
+            renamed.append(f"'{printable(near)}' to '{name}'{case}")
     if renamed:
         yield f"Probably meant, so rename in the file: {', '.join(renamed)}."
         yield "Or write the file's names in the schema, as long as the dataset is not registered."
-    elif lacking and any(names):
-        shown = ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")
+    elif lacking and set(wanted) & set(names):
+        shown = ", ".join(map(printable, names[:_SHOWN_NAMES])) + (", …" if len(names) > _SHOWN_NAMES else "")
         yield f"The file has: {shown}."
+    elif lacking and any(names):
+        first = "holds no names, but a row" if holds_values(names) else "names none of the columns that are looked for"
+        yield f"Its first line {first}. If it is a row, put this line before it: {','.join(wanted)}"
+
+
+def holds_values(names: Sequence[str]) -> bool:
+    """Whether what should be names of columns are values: one is a number, a date or a time."""
+    return any(_VALUE.fullmatch(name) for name in names)
+
+
+def printable(name: str) -> str:
+    """A name that a terminal shows and does not obey."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
 
 
 def _plain(name: str) -> str:

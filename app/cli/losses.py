@@ -44,9 +44,11 @@ def column_words(losses: Losses, names: Sequence[str] | None) -> str:
     wanted = [each.attribute.name for each in losses.columns]
     if names is None:
         return f"{', '.join(wanted)}, looked for in every line"
+    from app.cli.header import printable
+
     others = [name for name in names if name not in wanted]
     further = f", … ({len(others)} in all)" if len(others) > _SHOWN else ""
-    unread = f"; not read: {', '.join(others[:_SHOWN])}{further}" if others else ""
+    unread = f"; not read: {', '.join(map(printable, others[:_SHOWN]))}{further}" if others else ""
     return f"all {len(wanted)} found: {', '.join(wanted)}{unread}"
 
 

@@ -23,8 +23,8 @@ MAX_ROWS = 1000  # of a person
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 # PostgreSQL holds no NUL, and a name with a line end is a mistake. Controls of a terminal, and those that turn the
-# direction of writing, would show a second person another text than the one on record.
-NO_CONTROL = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$"
+# direction of writing or are not seen at all, would show a second person another text than the one on record.
+NO_CONTROL = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]*$"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,10 @@ def test_a_check_tells_each_column_and_each_cause(run: Run, tmp_path: Path) -> N
 ADVICE = {
     "another case": (b"Age,Income\n1,2\n", "'Age' to 'age' (another case), 'Income' to 'income' (another case)"),
     "a misspelt name": (b"age,incme\n1,2\n", "'incme' to 'income'."),
-    "other names": (b"a,b\n1,2\n", "The file has: a, b."),
+    "one other name": (b"age,b\n1,2\n", "The file has: age, b."),
+    "a sign of a terminal": (b"age,in\x1bcome\n1,2\n", "'in\ufffdcome' to 'income'"),
+    "other names": (b"a,b\n1,2\n", "names none of the columns that are looked for. If it is a row, put"),
+    "no names": (b"alice,37,1200\n", "holds no names, but a row. If it is a row, put this line before it: age,income"),
     "semicolons": (b"age;income\n1;2\n", "separated by semicolons"),
     "tabs": (b"age\tincome\n1\t2\n", "separated by tabs"),
     "UTF-16": ("age,income\n1,2\n".encode("utf-16"), "is UTF-16"),
@@ -68,7 +71,19 @@ def test_a_file_without_the_columns_is_told_what_to_mend(run: Run, tmp_path: Pat
     content, sentence = ADVICE[case]
     file = tmp_path / "rows.csv"
     file.write_bytes(content)
-    assert sentence in run(None, "check", file, "-a", "age:0..100", "-a", "income:0..10", code=7).stderr
+    said = run(None, "check", file, "-a", "age:0..100", "-a", "income:0..10", code=7).stderr
+    assert sentence in said
+    assert "alice" not in said
+
+
+def test_init_makes_no_schema_of_a_row(run: Run, tmp_path: Path) -> None:
+    """A file without a header: nothing of it is repeated, or written into a schema."""
+    file = tmp_path / "rows.csv"
+    file.write_bytes(b"alice,2026-01-31\nbob,2026-02-01\n")
+    said = run(None, "init", file, code=7).stderr
+    assert "its first line holds values" in said
+    assert "alice" not in said
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_workbook_is_told_what_to_save_it_as(run: Run, tmp_path: Path) -> None:
