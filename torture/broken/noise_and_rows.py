@@ -174,6 +174,25 @@ PROMISES = (
         ),
     ),
     Promise(
+        "All steps of a release whose rows are counted elsewhere count the same rows.",
+        (
+            Mutant(
+                "steps that another run has begun gone on with unasked",
+                "app/engines/sending.py",
+                "is_ours = is_continued",
+                "is_ours = True",
+                ("tests/app/cli/test_counting.py",),
+            ),
+            Mutant(
+                "one order shared by commands with different files",
+                "app/cli/resuming.py",
+                "dict(wanted), source]",
+                "dict(wanted)]",
+                ("tests/app/cli/test_resuming.py",),
+            ),
+        ),
+    ),
+    Promise(
         "An upload is read to its last row or refused, and what its rows contain does not decide which.",
         (
             Mutant(
