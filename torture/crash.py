@@ -49,27 +49,29 @@ def _deaths_at_random(database: str, fresh: Callable[[], Place]) -> Result:
 
 def _lived(here: Place, lives: Iterable[int], chance: random.Random) -> Acknowledged:
     """What was acknowledged in some lives of a service, each of which is judged in the next one."""
-    told, server = Acknowledged(), here.start()
+    acknowledged, server = Acknowledged(), here.start()
     try:
         register(here, server)
         for _ in lives:
-            _work_until_killed(here, server, told, chance)
+            _work_until_killed(here, server, acknowledged, chance)
             server = here.start()
-            require_all(here, server, told)
-        require_receipt(here, server, told)
+            require_all(here, server, acknowledged)
+        require_receipt(here, server, acknowledged)
     finally:
         server.kill()
-    return told
+    return acknowledged
 
 
-def _work_until_killed(here: Place, server: Server, told: Acknowledged, chance: random.Random) -> None:
+def _work_until_killed(here: Place, server: Server, acknowledged: Acknowledged, chance: random.Random) -> None:
     killer = threading.Timer(chance.uniform(0, _LONGEST_LIFE), server.kill)
     with here.client(server) as curator:
-        uploaded(curator, told, str(ordered(curator, told, chance)))  # the first upload imports what the others have
+        uploaded(
+            curator, acknowledged, str(ordered(curator, acknowledged, chance))
+        )  # the first upload imports what the others have
         killer.start()
         try:
             while True:
-                work(curator, told, chance)
+                work(curator, acknowledged, chance)
         except httpx.TransportError:
             pass
         finally:

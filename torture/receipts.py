@@ -17,13 +17,13 @@ from torture.mutants import ROOT
 from torture.services import Place
 
 
-def require_receipt(here: Place, server: Server, told: Acknowledged) -> None:
+def require_receipt(here: Place, server: Server, acknowledged: Acknowledged) -> None:
     """The newest published release has a receipt that verifies. A later order shows it in the log at once."""
-    if not told.digests:
+    if not acknowledged.digests:
         return
-    release = list(told.digests)[-1]
+    release = list(acknowledged.digests)[-1]
     with here.client(server) as curator, tempfile.TemporaryDirectory() as folder:
-        ordered(curator, told, random.Random(release))
+        ordered(curator, acknowledged, random.Random(release))
         reply = curator.get(f"/v1/releases/{release}/bundle")
         if not reply.is_success:
             raise Broken(f"{release} has no bundle: {reply.text[:150]}")

@@ -204,6 +204,6 @@ def test_a_fault_that_loses_something_is_found(monkeypatch: pytest.MonkeyPatch) 
     @contextmanager
     def forgetful() -> Iterator[tuple[Place, Strike]]:
         with place("SQLite") as here:
-            yield here, lambda scene: scene.told.charged.add("r0000000000000000")
+            yield here, lambda scene: scene.acknowledged.charged.add("r0000000000000000")
 
     assert tried(Fault("forgetful", forgetful)).remark == "An acknowledged charge is missing."

@@ -127,10 +127,10 @@ def _seen(reply: Response, name: str, release: str) -> tuple[int, Any, Any]:
     )
     kind = reply.headers.get("content-type", "")
     if "json" in kind:
-        told = reply.json()
-        if isinstance(told, dict):
-            told.pop("ingest", None)  # the curator's own, in this reply only
-        return reply.status_code, headers, _renamed(json.dumps(_without(told, _NAMELESS)), name, release)
+        body = reply.json()
+        if isinstance(body, dict):
+            body.pop("ingest", None)  # the curator's own, in this reply only
+        return reply.status_code, headers, _renamed(json.dumps(_without(body, _NAMELESS)), name, release)
     if "csv" in kind or "html" in kind:
         return reply.status_code, headers, _renamed(reply.text, name, release)
     return reply.status_code, headers, len(reply.content)

@@ -78,7 +78,7 @@ def trickle(scene: Scene) -> None:
 
 def _an_order(scene: Scene) -> str:
     with scene.here.client(scene.server) as curator:
-        release = ordered(curator, scene.told, scene.chance)
+        release = ordered(curator, scene.acknowledged, scene.chance)
     if release is None:
         raise Broken("An order was refused.")
     return release
@@ -107,7 +107,7 @@ def _require_published(scene: Scene, release: str) -> None:
             _until_published(curator, release)
         elif not answer.is_success:
             raise Broken(f"The rows of {release} are refused with {answer.status_code}.")
-        scene.told.digests[release] = curator.get(f"/v1/releases/{release}").json()["synopsis"]["digest"]
+        scene.acknowledged.digests[release] = curator.get(f"/v1/releases/{release}").json()["synopsis"]["digest"]
 
 
 def _until_published(curator: httpx.Client, release: str) -> None:

@@ -27,11 +27,11 @@ _ENOUGH = 10  # tries in which a fault must have been felt at least once
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Where a fault comes: a service at a place, what its curator was told, and chance."""
+    """Where a fault comes: a service at a place, what its curator was acknowledged, and chance."""
 
     here: Place
     server: Server
-    told: Acknowledged
+    acknowledged: Acknowledged
     chance: random.Random
 
 
@@ -71,25 +71,25 @@ def tried(fault: Fault) -> Result:
 
 
 def _tried_at_a_place(fault: Fault, tries: Iterable[int], chance: random.Random) -> Acknowledged:
-    told = Acknowledged()
+    acknowledged = Acknowledged()
     with fault.opened() as (here, strike):
         server = here.start(module=list(fault.module) or None)
         try:
             register(here, server)
             for _ in tries:
-                scene = Scene(here, server, told, chance)
+                scene = Scene(here, server, acknowledged, chance)
                 _work_through(fault, scene, strike)
                 _until_ready(server)
                 _serves_on(scene)
-                require_all(here, server, told)
-                _require_documented(fault, told)
+                require_all(here, server, acknowledged)
+                _require_documented(fault, acknowledged)
         except (Broken, AssertionError):
             OUT.mkdir(exist_ok=True)
             shutil.copy(here.folder / "server.log", OUT / f"{fault.name}.log")
             raise
         finally:
             server.kill()
-    return told
+    return acknowledged
 
 
 def _work_through(fault: Fault, scene: Scene, strike: Strike) -> None:
@@ -103,9 +103,9 @@ def _work_through(fault: Fault, scene: Scene, strike: Strike) -> None:
         over = pool.submit(struck)
         while not over.done():
             try:
-                work(curator, scene.told, scene.chance, fault.job())
+                work(curator, scene.acknowledged, scene.chance, fault.job())
             except httpx.TransportError:
-                scene.told.refused["lost"] += 1
+                scene.acknowledged.refused["lost"] += 1
         over.result()
 
 
@@ -126,15 +126,15 @@ def _serves_on(scene: Scene) -> None:
     deadline = time.monotonic() + _UNTIL_READY
     with scene.here.client(scene.server) as curator:
         while True:
-            release = ordered(curator, scene.told, scene.chance)
-            if release is not None and uploaded(curator, scene.told, release):
+            release = ordered(curator, scene.acknowledged, scene.chance)
+            if release is not None and uploaded(curator, scene.acknowledged, release):
                 return
             if time.monotonic() > deadline:
                 raise Broken("The service takes no order, or no rows, any more.")
             time.sleep(0.1)
 
 
-def _require_documented(fault: Fault, told: Acknowledged) -> None:
+def _require_documented(fault: Fault, acknowledged: Acknowledged) -> None:
     """Where a fault concerns nobody else, nobody else is refused."""
-    if not fault.is_felt and told.refused:
-        raise Broken(f"Others were refused meanwhile: {dict(told.refused)}")
+    if not fault.is_felt and acknowledged.refused:
+        raise Broken(f"Others were refused meanwhile: {dict(acknowledged.refused)}")
