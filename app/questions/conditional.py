@@ -16,7 +16,7 @@ from core.queries import conditional as core_conditional
 from core.queries.conditional import Conditional
 from core.queries.effort import effort_of_shares
 from rugnik import wire
-from rugnik.wire.limits import Doc, Level, Limits
+from rugnik.wire.limits import Cells, Doc, Level, Limits
 
 
 @question(wire.Conditional)
@@ -24,9 +24,7 @@ def conditional(
     of: Annotated[str, Limits(max_length=64), Doc("The attribute whose distribution is asked for.")],
     given: Annotated[str, Limits(max_length=64), Doc("The attribute that it is given by.")],
     level: Level = 0.95,
-    cells: Annotated[
-        int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")
-    ] = None,
+    cells: Cells = None,
 ) -> Question:
     """The distribution of one attribute for each value or cell of another: shares with intervals."""
 

@@ -25,10 +25,10 @@ from core.arrays import Floats
 from core.domain.attribute import Attribute
 from core.domain.axis import Axis
 from core.errors import InvalidQuery
-from core.intervals.levels import MAX_LEVEL, alpha_of
+from core.intervals.levels import MAX_LEVEL, alpha_of, require_divisible
 from core.intervals.ratios import Ratio, ratio_intervals
 from core.noisy_histogram import NoisyHistogram
-from core.queries.boxes import no_such_attribute
+from core.queries.boxes import require_attributes
 from core.queries.denoise import CountsKind
 from core.queries.marginal import Grouping, Marginal, marginal
 from core.queries.slices import with_values
@@ -61,9 +61,7 @@ def conditional(
 ) -> Conditional:
     """The shares of the cells of `of` among the rows in each cell of `given`; rows without a value of `of` left out."""
     alpha_of(level)
-    for name in (of, given):
-        if name not in histogram.domain.names:
-            raise InvalidQuery(no_such_attribute(histogram.domain))
+    require_attributes(histogram.domain, (of, given))
     if of == given:
         raise InvalidQuery(
             "Name two different attributes: one whose distribution is asked for, and one that it is given by."
@@ -79,8 +77,7 @@ def conditional(
     counts = both.counts.reshape(shape)
     if both.bounds is None:
         return _of_grid(part, both, counts, level, cells)
-    if level > _HIGHEST:
-        raise InvalidQuery(f"Of this form of release, ask for a level of at most {_HIGHEST}: it is divided.")
+    require_divisible(level, _HIGHEST)
     low, high = (side.reshape(shape) for side in both.bounds)
     most = both.grid.axes[0].value_cells if isinstance(part.cells, AdaptiveCells) else cells  # the same cells of it
     sums = marginal(part, (given,), level=each_level, counts=CountsKind.RAW, cells=most)

@@ -31,7 +31,7 @@ from core.intervals.radius import radius
 from core.mechanisms.law import NoiseLaw
 from core.noisy_histogram import NoisyHistogram
 from core.queries.adaptive_moments import Middles, MonomialSums, leaf_shifts
-from core.queries.boxes import no_such_attribute
+from core.queries.boxes import require_ordered
 from core.queries.estimates import half_cell
 from core.queries.listed_moments import cell_means
 from core.queries.marginal import raw_marginal
@@ -92,26 +92,14 @@ def product(first: Floats, second: Floats) -> Floats:
 
 def second_moments(histogram: NoisyHistogram, names: tuple[str, ...]) -> SecondMoments:
     """S for attributes with these names. InvalidQuery where one of them is no ordered attribute, or named twice."""
-    _require_ordered(histogram, names)
+    require_ordered(histogram.domain, names, lacking="order and no distances")
+    if len(set(names)) != len(names):
+        raise InvalidQuery("Name each attribute once.")
     part = with_values(histogram, names)
     if isinstance(part.cells, AdaptiveCells):
         return _of_leaves(part, part.cells, names)
     table = grid_table(part)
     return _of_listed(table, names) if isinstance(table, ListedCells) else _of_grid(part, names)
-
-
-def _require_ordered(histogram: NoisyHistogram, names: tuple[str, ...]) -> None:
-    domain = histogram.domain
-    for name in names:
-        if name not in domain.names:
-            raise InvalidQuery(no_such_attribute(domain))
-        if not domain.attributes[domain.names.index(name)].is_ordered:
-            raise InvalidQuery(
-                f"{name} is a category: its values have no order and no distances. Leave it out, and ask for each of "
-                f"its values with group_by={name}."
-            )
-    if len(set(names)) != len(names):
-        raise InvalidQuery("Name each attribute once.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

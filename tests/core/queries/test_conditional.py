@@ -67,11 +67,13 @@ def test_categories_and_missing_values() -> None:
 
 
 def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
-    """The same attribute twice, an unknown one, too many shares."""
+    """The same attribute twice, an unknown one, too many shares, too high a level for bounds."""
     exact = synopsis_of(rows(), 150)
     for of, given, word in (("a", "a", "two different"), ("a", "nobody", "no attribute"), ("a", "b", "too many")):
         with pytest.raises(InvalidQuery, match=word):
             conditional(exact, of, given, level=0.95)
+    with pytest.raises(InvalidQuery, match=r"answers levels up to 0\.999998 here"):
+        conditional(whole_world("two numbers").synopsis, "x", "y", level=0.999999)
 
 
 def test_too_many_shares_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
