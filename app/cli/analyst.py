@@ -17,6 +17,7 @@ from app.cli.asking import (
     asked_release,
     ends,
     form_of,
+    query,
     question,
     sides,
     span,
@@ -26,8 +27,6 @@ from app.cli.output import figure, note, rounded, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik.wire import Clusters, Count, LayerCells, Marginal, Moments, Quantiles, Scan, Synopsis
-
-query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
 
 
 @query.command()

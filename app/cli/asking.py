@@ -1,4 +1,4 @@
-"""What the commands of `rugnik query` share: options, and one way to ask about a part or by group."""
+"""The group `rugnik query`, and what its commands share: options, and one way to ask about a part or by group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, runtime_checkable
 
 import typer
 
@@ -53,6 +53,8 @@ GroupBy = Annotated[
 ]
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]  # column names, and rows
 
+query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
+
 _BUNDLE = ".rugnik"
 _NO_QUESTION = {"release", "url", "key", "as_json", "output"}  # parameters that the service does not judge
 _FORMS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".json": "json"}
@@ -83,6 +85,14 @@ def release_id(client: Client, release: str) -> str:
     day = f", published on {newest.published}" if newest.published else ""
     note(f"The newest release of {release}: {named(newest.id, newest.label)}{day}.")
     return newest.id
+
+
+@runtime_checkable
+class _Warns(Protocol):
+    """An answer of a kind that has warnings."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +141,8 @@ class Asked:
         self._remarks(answer)
 
     def _remarks(self, answer: Answer, group: str = "") -> None:
-        for text in (*answer.raw.get("warnings", ()), *answer.notes):
+        warnings = answer.warnings if isinstance(answer, _Warns) else ()
+        for text in (*warnings, *answer.notes):
             note(f"{group}Note: {text}")
 
 
