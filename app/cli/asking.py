@@ -129,7 +129,7 @@ class Asked:
         self._print(grouped, (self.group_by, *columns), rows)
         if self.as_table:
             for value, each in answers.items():
-                self._remarks(each, f"{value}: ")
+                self._remarks(each, value)
         return list(answers.items())
 
     def _print(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -140,10 +140,10 @@ class Asked:
         about_part(answer)
         self._remarks(answer)
 
-    def _remarks(self, answer: Answer, group: str = "") -> None:
+    def _remarks(self, answer: Answer, group: str | None = None) -> None:
         warnings = answer.warnings if isinstance(answer, _Warns) else ()
         for text in (*warnings, *answer.notes):
-            note(f"{group}Note: {text}")
+            note(f"{prefix(group)}Note: {text}")
 
 
 def _asked(
@@ -234,6 +234,11 @@ def span(value: Value, low: Value, high: Value, shift: float) -> str:
         each if isinstance(each, str) else f"{each:.10g}" for each in rounded((value, low, high), low, high)
     )
     return f"{shown} ({least} to {most}) ± {shift:.2g}{unit}"
+
+
+def prefix(group: str | None) -> str:
+    """What stands before a remark about a group; nothing if there are no groups."""
+    return "" if group is None else f"{group}: "
 
 
 def form_of(output: Path) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.asking import Asked, Level, Seed, Table, ends, estimated, query, question, sides
+from app.cli.asking import Asked, Level, Seed, Table, ends, estimated, prefix, query, question, sides
 from app.cli.output import figure, note, rounded
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def regression(
     for value, answer in asked.show(Regression, _regression_table, target=target, on=",".join(on), level=level):
         if not asked.as_table:
             return
-        share, group = answer.r_squared, "" if value is None else f"{value}: "
+        share, group = answer.r_squared, prefix(value)
         explained = "unknown" if share.value is None else f"{share.value:.3g}"
         note(f"{group}R squared {explained}, between {share.interval.low:.3g} and {share.interval.high:.3g}.")
     if asked.as_table:
@@ -173,7 +173,7 @@ def hotspots(
         return
     for value, answer in answers:
         if not answer.regions:
-            note(f"{'' if value is None else f'{value}: '}No region stands out at level {level:g}.")
+            note(f"{prefix(value)}No region stands out at level {level:g}.")
     if any(answer.regions for _value, answer in answers):
         note("Each is listed by its bounding box; expected is the count if all rows were spread evenly by volume.")
 
