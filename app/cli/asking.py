@@ -182,7 +182,7 @@ def question(command: Callable[..., None]) -> Callable[..., None]:
             fail(f"{error}{_typed(context)}", Code.REFUSED)
 
     parameters.append(context)
-    asking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    asking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `inspect` reads
     asking.__annotations__ = {each.name: each.annotation for each in parameters}
     return asking
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from rugnik import wire
 from rugnik.shown.digits import NONE, between, rows, short, value
 from rugnik.shown.view import Table, View
-from rugnik.wire.base import Reply
+from rugnik.wire.base import Reply, field_names
 
 _NEWEST = 10
 
@@ -142,7 +141,7 @@ def in_short(given: Any) -> str:
             low, high = given.interval.low, given.interval.high
             return f"{value(given.value, low, high)} ({between(low, high)})"
         case Reply():
-            parts = [f"{each.name} {in_short(getattr(given, each.name))}" for each in fields(given)]  # type: ignore[arg-type]
+            parts = [f"{name} {in_short(getattr(given, name))}" for name in field_names(given)]
             return short(", ".join(parts), 80)
         case tuple() | list():
             return short(", ".join(map(in_short, given[:8])) + (", …" if len(given) > 8 else ""), 80)
