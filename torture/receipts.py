@@ -11,9 +11,9 @@ from io import BytesIO
 from pathlib import Path
 
 from tests.support.processes.server import Server
+from torture.console import ROOT
 from torture.curator import Acknowledged, ordered
 from torture.model import Broken
-from torture.mutants import ROOT
 from torture.services import Place
 
 

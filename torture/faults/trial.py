@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
 
 import httpx
 
 from tests.support.processes.server import Server
-from torture.console import OUT, Result, progressing
+from torture.console import OUT, Result
 from torture.curator import SMALL, Acknowledged, Job, ordered, register, require_all, uploaded, work
 from torture.model import Broken
+from torture.place_by_place import at_places, result_of
 from torture.services import Place, times
 
-_TIMES_AT_A_PLACE = 25
 _SECONDS_BEFORE = 0.3  # at most, of work before the fault
 _UNTIL_READY = 60.0  # seconds for the service to be ready again
 _ENOUGH = 10  # tries in which a fault must have been felt at least once
@@ -58,16 +58,11 @@ class Fault:
 
 def tried(fault: Fault) -> Result:
     """50 times, a new place every 25. Where something does not hold, the log of the server is kept."""
-    runs, failures, total = times(50), [], Acknowledged()
-    bar = progressing(fault.name, range(runs))
-    for number, tries in groupby(bar, key=lambda run: run // _TIMES_AT_A_PLACE):
-        try:
-            total.add(_tried_at_a_place(fault, tries, random.Random(f"{fault.name}/{number}")))
-        except (Broken, AssertionError) as reason:  # the rest is not tried at this place
-            failures.append(str(reason)[:200])
-    if fault.is_felt and runs >= _ENOUGH and not failures and not total.refused:
-        failures.append("The fault was never felt.")
-    return Result(fault.name, runs, len(failures), (failures or [str(total)])[0])
+    runs = times(50)
+    acknowledged, failures = at_places(fault.name, fault.name, runs, partial(_tried_at_a_place, fault))
+    if fault.is_felt and runs >= _ENOUGH and not failures and not acknowledged.refused:
+        return Result(fault.name, runs, 1, "The fault was never felt.")
+    return result_of(fault.name, runs, acknowledged, failures)
 
 
 def _tried_at_a_place(fault: Fault, tries: Iterable[int], chance: random.Random) -> Acknowledged:
