@@ -8,7 +8,6 @@ import sys
 import tempfile
 import zipfile
 from io import BytesIO
-from pathlib import Path
 
 from tests.support.processes.server import Server
 from torture.console import ROOT
@@ -28,9 +27,9 @@ def require_receipt(here: Place, server: Server, acknowledged: Acknowledged) -> 
         if not reply.is_success:
             raise Broken(f"{release} has no bundle: {reply.text[:150]}")
         with zipfile.ZipFile(BytesIO(reply.content)) as bundle:
-            members = [Path(bundle.extract(name, folder)) for name in ("receipt.tlog-proof", "synopsis.bin")]
+            members = [bundle.extract(name, folder) for name in ("receipt.tlog-proof", "synopsis.bin")]
         log_key = curator.get("/log/policy").text.split()[1]
-        program = [sys.executable, "-I", ROOT / "docs" / "verify_receipt.py", log_key, *members]
+        program = [sys.executable, "-I", str(ROOT / "docs" / "verify_receipt.py"), log_key, *members]
         verified = subprocess.run(program, check=False, capture_output=True, text=True)
     if verified.returncode != 0:
         raise Broken(f"The receipt of {release} does not verify: {verified.stderr[-150:]}")

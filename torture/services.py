@@ -66,8 +66,8 @@ class Place:
             for name, granted in model.granted.items():
                 budget = admin.get(f"/v1/datasets/{name}").json()["budget"]
                 spent = model.spent[name]
-                shown = [Decimal(budget[each]) for each in ("granted", "spent", "remaining")]
-                if shown != [granted, spent, granted - spent]:
+                balances = [Decimal(budget[each]) for each in ("granted", "spent", "remaining")]
+                if balances != [granted, spent, granted - spent]:
                     raise Broken(f"The budget of {name} is {budget}; the ledger gives {granted} and {spent}.")
         return model
 

@@ -97,9 +97,8 @@ def _looks(api: Api, pair: Neighbours, side: int, name: str, lines: io.StringIO)
             replies[f"{what}, {role.value}"] = api.call(role, "GET", path)
     seen = {what: _seen(reply, name, release) for what, reply in replies.items()}
     assert seen["uploaded"][0] in {200, 422}, replies["uploaded"].text
-    seen["log"] = [_without(json.loads(line), {"timestamp", "milliseconds"}) for line in lines.getvalue().splitlines()]
-    seen["log"] = _renamed(json.dumps(seen["log"]), name, release)
-    return seen
+    log = [_without(json.loads(line), {"timestamp", "milliseconds"}) for line in lines.getvalue().splitlines()]
+    return {**seen, "log": _renamed(json.dumps(log), name, release)}
 
 
 def _plan(order: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import Any
 
 import httpx
 
@@ -23,7 +24,7 @@ _IDLE_SECONDS, _BYTES_PER_SECOND = 0.5, 1000
 
 
 @contextmanager
-def _place(strike: Strike, **own: object) -> Iterator[tuple[Place, Strike]]:
+def _place(strike: Strike, **own: Any) -> Iterator[tuple[Place, Strike]]:
     with folder() as made:
         yield Place(settings(made, max_uploads=2 * _AT_ONCE, upload_wait_seconds=30, **own), made), strike
 
