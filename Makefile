@@ -109,4 +109,4 @@ lock: ## renew the hashed locks (needs uv on the PATH); UPGRADE= keeps the versi
 	for peer in bench/peers/*.in; do $(LOCK) $(UPGRADE) -o "$${peer%.in}.lock" "$$peer" || exit; done
 
 clean: ## remove the environments and what the tools left behind
-	rm -rf $(VENV) $(RUN) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist site
+	rm -rf $(VENV) $(RUN) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist bench/out torture/out

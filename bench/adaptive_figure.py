@@ -50,7 +50,8 @@ def rows_of(rng: np.random.Generator) -> Floats:
     heap = rng.lognormal((-2.9, -2.3), (0.75, 0.6), (ROWS * 9 // 10, 2))
     middles = np.array([(0.30, 0.62), (0.66, 0.22), (0.07, 0.20)])
     clusters = middles[rng.integers(3, size=ROWS - len(heap))] + rng.normal(0, 0.012, (ROWS - len(heap), 2))
-    return np.clip(np.concatenate([heap, clusters]), 0.0, 1.0 - 1e-9)
+    rows: Floats = np.clip(np.concatenate([heap, clusters]), 0.0, 1.0 - 1e-9)
+    return rows
 
 
 def cells_of(synopsis: Synopsis) -> tuple[Floats, Floats, Floats]:

@@ -77,7 +77,7 @@ def drawn(plan: Plan, rows: int, rng: np.random.Generator) -> dict[str, Errors]:
     result = {}
     for name, part in PARTS.items():
         shares = np.clip((np.minimum(high, begin + part) - low) / (high - low), 0.0, 1.0)
-        error = np.bincount(layers.leaf_base, shares * errors)
+        error = np.bincount(layers.leaf_base, shares * errors).astype(np.float64)
         result[name] = _errors(error, np.sqrt(variances(fusion, shares)), fusion.largest_scales)
     largest = fusion.largest_scales.max(keepdims=True)
     for name, shares in (("half space", (begin < shape[0] / 2).astype(np.float64)), ("all", np.ones(len(errors)))):

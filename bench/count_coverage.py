@@ -115,7 +115,8 @@ def _rows_in_moved(release: Synopsis, table: RangeTable, points: Floats, boxes: 
         codes = np.stack([column.astype(np.int64) for column in records.columns], axis=1)
         low, high = table.in_codes(table.nearest(Edges.of(boxes, release.domain, release.grid)))
         inside = (codes >= low[:, None]) & (codes < high[:, None])
-        return inside.all(axis=2).sum(axis=1).astype(np.float64)
+        rows: Floats = inside.all(axis=2).sum(axis=1).astype(np.float64)
+        return rows
     cells = DenseCells(release.grid, count(records, release.grid).cells)
     exact = SummedArea(replace(release, cells=cells, size_epsilon=NOTHING, size_declared=True))
     return count_boxes(exact, boxes, level=LEVEL, simultaneous=False, snap=True).count

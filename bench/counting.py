@@ -7,6 +7,9 @@ the number of rows in a batch from which bincount is the faster one, for the rul
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -49,16 +52,16 @@ def whole() -> Section:
 def _whole_row(records: Records, grid: Grid) -> list[str]:
     n, cells = len(records), grid.cell_count
     counts = np.zeros(cells, dtype=np.int64)
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "count": lambda: count(records, grid),
         "cell_indices": lambda: cell_indices(records, grid),
         "bincount": lambda: np.bincount(cell_indices(records, grid), minlength=cells),
         "add.at": lambda: np.add.at(counts, cell_indices(records, grid), 1),
     }
     if n <= HISTOGRAMDD_ROWS:
-        floats = np.stack(records.columns, axis=1) / 2.0**32
+        floats = np.stack([column.astype(np.float64) for column in records.columns], axis=1) / 2.0**32
         bounds = [(0.0, 1.0)] * DIMENSIONS
-        calls["histogramdd"] = lambda: np.histogramdd(floats, bins=grid.cells_per_axis, range=bounds)
+        calls["histogramdd"] = lambda: np.histogramdd(floats, bins=grid.shape, range=bounds)
     seconds = compare(calls, repeats=3)
     speeds = [f"{n / value / 1e6:,.1f}" for value in seconds.values()]
     peer = [f"{seconds['histogramdd'] / seconds['count']:.1f}x"] if "histogramdd" in seconds else ["-", "-"]
@@ -76,8 +79,8 @@ def batch_ratios(cells: int) -> dict[int, float]:
         inner = max(1, 200_000 // max(n, cells))  # short batches are timed in bulk
         seconds = compare(
             {
-                "bincount": lambda i=indices, k=inner: [_by_bincount(totals, i) for _ in range(k)],
-                "add.at": lambda i=indices, k=inner: [np.add.at(totals, i, 1) for _ in range(k)],
+                "bincount": partial(_by_bincount, totals, indices, inner),
+                "add.at": partial(_by_add_at, totals, indices, inner),
             },
             repeats=REPEATS,
         )
@@ -85,8 +88,14 @@ def batch_ratios(cells: int) -> dict[int, float]:
     return ratios
 
 
-def _by_bincount(totals: NDArray[np.int64], indices: NDArray[np.int64]) -> None:
-    totals += np.bincount(indices, minlength=len(totals))
+def _by_bincount(totals: NDArray[np.int64], indices: NDArray[np.int64], times: int) -> None:
+    for _ in range(times):
+        totals += np.bincount(indices, minlength=len(totals))
+
+
+def _by_add_at(totals: NDArray[np.int64], indices: NDArray[np.int64], times: int) -> None:
+    for _ in range(times):
+        np.add.at(totals, indices, 1)
 
 
 def crossover(ratios: dict[int, float]) -> float:

@@ -128,7 +128,9 @@ def judge(synopsis: Synopsis, points: Floats, clustering: Clusters) -> Hits:
     """Compare an answer with the rows, which are within [-1, 1]^d."""
     centres = np.array([cluster.centre for cluster in clustering.clusters])
     k, cells = len(centres), synopsis.grid.centres()
-    counts = count(take_in(tuple(points.T), synopsis.domain, OutOfRange.CLIP).records, synopsis.grid).cells
+    counts = count(take_in(tuple(points.T), synopsis.domain, OutOfRange.CLIP).records, synopsis.grid).cells.astype(
+        np.float64
+    )
     labels = labels_of(cells, centres)
     sizes = np.bincount(labels, weights=counts, minlength=k)
     floor = noise_floor(synopsis, k, np.bincount(labels, minlength=k))

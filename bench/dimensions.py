@@ -105,6 +105,10 @@ def peer_wcss(rows: Floats, epsilon: str) -> float:
     return float(np.mean([wcss(rows, centres) for centres in made["centres"]]))
 
 
+def _release_into(kept: list[Synopsis], rows: Floats, epsilon: str) -> None:
+    kept.append(released(rows, epsilon, max_cells=8))
+
+
 def contest(d: int, epsilon: str) -> Outcome:
     """Every seed, with the whole grid and with a threshold."""
     dense, thresholded, peer = [], [], []
@@ -113,7 +117,7 @@ def contest(d: int, epsilon: str) -> Outcome:
         rows = dataset(Setting(CLUSTERS, ROWS, d), seed)
         best = best_known(rows, seed)
         kept: list[Synopsis] = []
-        release_seconds.append(cpu_seconds(lambda rows=rows, to=kept: to.append(released(rows, epsilon, max_cells=8))))
+        release_seconds.append(cpu_seconds(partial(_release_into, kept, rows, epsilon)))
         cluster_seconds.append(cpu_seconds(partial(our_wcss, rows, kept[0])))
         whole = released(rows, epsilon, max_cells=MAX_CELLS)
         cells = whole.grid.cell_count

@@ -28,10 +28,10 @@ import pyarrow as pa
 import pyarrow.parquet
 from distributed import LocalCluster
 
-from app.engines.counting import Progress, RecordEngine
+from app.engines.counting import RecordEngine
 from app.engines.dask_cluster import connected
 from app.engines.files import find_files
-from app.engines.parts import Job, parts_of
+from app.engines.parts import Job, Progress, parts_of
 from app.ingest.limits import Limits
 from bench.report import Section, publish
 from core.budget import Epsilon
@@ -91,9 +91,10 @@ def timed(executor: Executor, folder: Path, workers: int, progress: Progress | N
 def dask_cluster(workers: int) -> Iterator[tuple[Executor, LocalCluster]]:
     """Worker processes of one thread each."""
     options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    started: Any = LocalCluster  # it has no types
     with (
         dask.config.set(NOTHING_TO_DISK),
-        LocalCluster(n_workers=workers, host="127.0.0.1", protocol="tcp", **options) as cluster,
+        started(n_workers=workers, host="127.0.0.1", protocol="tcp", **options) as cluster,
         connected(cluster.scheduler_address) as opened,
     ):
         yield opened.executor, cluster

@@ -162,7 +162,9 @@ def _seconds(path: Path, media_type: MediaType, cells: int | None) -> tuple[dict
         if cells is not None:
             others |= stack.enter_context(peers(path, cells))
             here["np.histogramdd"] = partial(by_histogramdd, path, cells)
-        timers = {tool: partial(cpu_seconds, on_one_core(call)) for tool, call in here.items()}
+        timers: dict[str, Callable[[], float]] = {
+            tool: partial(cpu_seconds, on_one_core(call)) for tool, call in here.items()
+        }
         timers |= {tool: call.cpu_seconds for tool, call in others.items()}
         seconds = take_turns(timers, repeats=ROUNDS)
         assert others.pop("read").result == ROWS

@@ -101,7 +101,8 @@ def _whole(attribute: WholeValues, values: pa.Array | pa.ChunkedArray) -> Column
 
 
 def _floats(values: pa.Array | pa.ChunkedArray) -> Floats:
-    return pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False).copy()
+    floats: Floats = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False).copy()
+    return floats
 
 
 def _days(table: pa.Table) -> pa.Array:

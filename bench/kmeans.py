@@ -58,8 +58,10 @@ def noisy_grid(grid: Grid, seed: int) -> tuple[Floats, Floats]:
     n = ROWS_PER_CELL * grid.cell_count
     middles = rng.uniform(-0.8, 0.8, (CLUSTERS, grid.dimensions))
     rows = middles[rng.integers(CLUSTERS, size=n)] + 0.12 * rng.normal(size=(n, grid.dimensions))
-    places = np.clip(((rows + 1) / 2 * grid.cells_per_axis).astype(np.int64), 0, grid.cells_per_axis - 1)
-    flat = np.ravel_multi_index(tuple(places.T), (grid.cells_per_axis,) * grid.dimensions)
+    m = grid.cells_per_axis
+    assert m is not None
+    places = np.clip(((rows + 1) / 2 * m).astype(np.int64), 0, m - 1)
+    flat = np.ravel_multi_index(tuple(places.T), (m,) * grid.dimensions)
     counts = np.bincount(flat, minlength=grid.cell_count) + rng.laplace(0, 1 / EPSILON, grid.cell_count)
     heavy = counts > 0
     return grid.centres()[heavy], counts[heavy]

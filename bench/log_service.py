@@ -18,6 +18,7 @@ from app.ingest.formats import MediaType
 from app.log.receipts import receipt
 from app.main import make_service
 from app.releases import datasets, ordering, uploading
+from app.releases.reading import Release
 from app.service import Service
 from app.settings.settings import Settings
 from app.witnessing.follow_state import FollowState
@@ -64,6 +65,7 @@ def orders() -> Section:
             for _ in range(ORDERS):
                 begun = time.perf_counter()
                 release = ordering.order(service, CURATOR, "a", an_order("0.001"), idempotency_key=None)
+                assert isinstance(release, Release)
                 ordered.append(time.perf_counter() - begun)
                 service.cosigner.require_signed(service, release.standing.seq)
                 signed.append(time.perf_counter() - begun)

@@ -8,6 +8,7 @@ runs in an environment and a process of its own (`bench.peers.timed`), where its
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -32,7 +33,7 @@ def nanoseconds_per_draw(epsilon: Epsilon) -> dict[str, float]:
     noise, rng = NoiseSource(), np.random.default_rng(1)
     scale = 1 / float(epsilon)
     with timed("opendp", "opendp_laplace.py", cores="all", scale=scale, draws=OPENDP_DRAWS) as opendp:
-        timers = {
+        timers: dict[str, Callable[[], float]] = {
             "rugnik": partial(cpu_seconds, lambda: draw_noise(DiscreteLaplace.at(epsilon), DRAWS, noise)),
             "numpy": partial(cpu_seconds, lambda: rng.laplace(0, scale, DRAWS)),
             "OpenDP": opendp.cpu_seconds,

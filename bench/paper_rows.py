@@ -112,8 +112,8 @@ def _without_privacy(setting: Setting, points: Floats, seed: int) -> Values:
 
 
 def _on_a_grid(cell: Cell, points: Floats, seed: int) -> Values:
-    rng = _generator(cell, seed)
-    counts, runs = _published(cell, points, rng)
+    rng = generator(cell, seed)
+    counts, runs = published(cell, points, rng)
     ours = np.mean([_ours(points, cell.grid.centres(), draw, cell.setting.K, rng) for draw in counts])
     by_points, by_objective = runs.best_by_points(), runs.best_by_objective()
     return {("published", cell): by_points, ("noisy", cell): by_objective, ("ours", cell): float(ours)}
@@ -126,18 +126,13 @@ def coreset_value(cell: Cell, points: Floats, seed: int) -> float:
     return _wcss(points, np.stack(drawn))
 
 
-def published_value(cell: Cell, seed: int) -> float:
-    """One dataset in one cell under the rule `published` alone: the same number as `measure` gives, in less time."""
-    _counts, runs = _published(cell, dataset(cell.setting, seed), _generator(cell, seed))
-    return runs.best_by_points()
-
-
-def _published(cell: Cell, points: Floats, rng: np.random.Generator) -> tuple[Floats, Runs]:
+def published(cell: Cell, points: Floats, rng: np.random.Generator) -> tuple[Floats, Runs]:
+    """Noisy counts of one dataset in one cell, and the runs of k-means on them."""
     counts = noisy_counts(points, cell.grid, cell.epsilon, DRAWS, rng)
     return counts, published_kmeans(points, cell.grid.centres(), counts, cell.setting.K, rng)
 
 
-def _generator(cell: Cell, seed: int) -> np.random.Generator:
+def generator(cell: Cell, seed: int) -> np.random.Generator:
     """A stream for each cell and dataset, so that no entry depends on which others are measured."""
     return np.random.default_rng([seed, *cell.setting, round(1000 * cell.epsilon), GRIDS.index(cell.method)])
 

@@ -14,6 +14,7 @@ from math import sqrt
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.published import Floats
 from core.adaptive.cells import AdaptiveCells
@@ -44,13 +45,14 @@ class Held:
         counter.add(self.records)
 
 
-def points_of(histogram: Floats, rng: np.random.Generator) -> Floats:
+def points_of(histogram: NDArray[np.int64], rng: np.random.Generator) -> Floats:
     """Rows in [0, 1)^2: spread evenly within cells, with margins on each side."""
     rows = np.repeat(np.indices(histogram.shape).reshape(2, -1).T, histogram.ravel(), axis=0)
     if len(rows) > MOST_ROWS:
         rows = rows[rng.choice(len(rows), MOST_ROWS, replace=False)]
     low, high = rng.uniform(0, 0.15, 2), rng.uniform(0, 0.15, 2)
-    return (low + (rows + rng.random(rows.shape)) / np.array(histogram.shape)) / (1 + low + high)
+    points: Floats = (low + (rows + rng.random(rows.shape)) / np.array(histogram.shape)) / (1 + low + high)
+    return points
 
 
 def cells_of(plan: Plan, records: Records) -> tuple[Floats, Floats, Floats]:

@@ -135,6 +135,7 @@ def _packings(K: int, d: int) -> Floats:
 def noisy_counts(points: Floats, grid: Grid, epsilon: float, draws: int, rng: np.random.Generator) -> Floats:
     """(draws, M) counts with Laplace noise of scale 1 / epsilon: signed, nothing clamped."""
     m, M = grid.cells_per_axis, grid.cell_count
+    assert m is not None
     places = np.minimum(((points + 1) / 2 * m).astype(np.int64), m - 1)
     counts = np.bincount(np.ravel_multi_index(tuple(places.T), (m,) * grid.dimensions), minlength=M)
     return counts + rng.laplace(0, 1 / epsilon, (draws, M))
@@ -193,11 +194,11 @@ def _signed_means(
     runs, M = weights.shape
     keys = (labels + K * np.arange(runs)[:, None]).ravel()
 
-    def total(values: Floats | None) -> Floats:
-        flat = None if values is None else values.ravel()
-        return np.bincount(keys, weights=flat, minlength=runs * K).reshape(runs, K)
+    def total(values: Floats) -> Floats:
+        sums: Floats = np.bincount(keys, weights=values.ravel(), minlength=runs * K).reshape(runs, K).astype(np.float64)
+        return sums
 
-    empty = total(None) == 0
+    empty = np.bincount(keys, minlength=runs * K).reshape(runs, K) == 0
     weight = np.where(empty, 1.0, total(weights))
     means = np.stack([total(weights * cells[:, axis]) / weight for axis in range(cells.shape[1])], axis=-1)
     means[empty] = cells[rng.integers(M, size=int(empty.sum()))]

@@ -61,7 +61,8 @@ class RangeSet:
         margins = np.random.default_rng(list(self.name.encode())).uniform(0, _MARGIN, (2, self.dimensions))
         margins *= upper - lower
         lower, upper = lower - margins[0], upper + margins[1]
-        return np.clip((values - lower) / (upper - lower), 0.0, 1.0)
+        scaled: Floats = np.clip((values - lower) / (upper - lower), 0.0, 1.0)
+        return scaled
 
 
 @lru_cache

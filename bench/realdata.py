@@ -80,7 +80,8 @@ def simulate(chosen: Sequence[Entry], draws: int, processes: int) -> Floats:
     tasks = [(entry, draw) for entry in chosen for draw in range(draws)]
     with Pool(processes) as pool:
         measured = list(track(pool.imap(measure, tasks, chunksize=2), "real data", total=len(tasks)))
-    return np.nanmean(np.array(measured).reshape(len(chosen), draws, -1), axis=1)
+    means: Floats = np.nanmean(np.array(measured).reshape(len(chosen), draws, -1), axis=1)
+    return means
 
 
 def summary(chosen: Sequence[Entry], values: Floats, draws: int, plot: str) -> Section:

@@ -57,7 +57,8 @@ def real_sets() -> tuple[RealSet, ...]:
 
 def _scaled(values: Floats, *bounds: Sequence[float]) -> Floats:
     lower, upper = np.array(bounds, dtype=np.float64).T
-    return np.clip(2 * (values - lower) / (upper - lower) - 1, -1, 1)
+    scaled: Floats = np.clip(2 * (values - lower) / (upper - lower) - 1, -1, 1)
+    return scaled
 
 
 def _components(values: Floats, count: int, bound: float) -> Floats:
@@ -65,7 +66,8 @@ def _components(values: Floats, count: int, bound: float) -> Floats:
     spread = values.std(axis=0)
     centred = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
     _u, _s, directions = np.linalg.svd(centred, full_matrices=False)
-    return np.clip(centred @ directions[:count].T / bound, -1, 1)
+    scores: Floats = np.clip(centred @ directions[:count].T / bound, -1, 1)
+    return scores
 
 
 def _colours(name: str) -> Floats:

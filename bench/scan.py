@@ -22,7 +22,7 @@ from bench.published import Floats, Setting, dataset
 from bench.realsets import real_sets
 from bench.report import Section, chosen, publish
 from bench.synopses import released
-from core.queries.clusters import scan
+from core.queries.cluster_scan import scan
 
 LEAST, MOST = 2, 12
 PLANNED = 5

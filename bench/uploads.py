@@ -139,7 +139,7 @@ class Watch:
     @property
     def growth_mb(self) -> float:
         """Growth of the server's memory, in MB."""
-        return (self.peak_bytes - self.start_bytes) / 1e6
+        return float(self.peak_bytes - self.start_bytes) / 1e6
 
 
 def percentiles(milliseconds: list[float]) -> str:

@@ -6,7 +6,7 @@ something else than was meant: a text in place of a list, a tuple of three in pl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,15 +15,13 @@ from rugnik.errors import UnfitArgument
 
 def described(value: object) -> str:
     """A value in a few words, for a message: a long one by its type alone."""
-    if value is None:
-        return "None"
+    if value is None or isinstance(value, bool):
+        return f"{value}"
     if isinstance(value, str):
         return f"the text {value!r}" if len(value) <= 40 else f"a text of {len(value)} characters"
-    if isinstance(value, bool) or not isinstance(value, Real | tuple | list):
-        return f"{value}" if isinstance(value, bool) else f"a {type(value).__name__}"
     if isinstance(value, tuple | list):
         return f"a {type(value).__name__} of {len(value)}"
-    return f"the number {value}"
+    return f"the number {value}" if isinstance(value, Real) else f"a {type(value).__name__}"
 
 
 def unfit(name: str, expected: str, value: object) -> UnfitArgument:
@@ -69,7 +67,7 @@ def numbers(name: str, value: float | Iterable[float]) -> list[float]:
     return [number(name, each) for each in ([value] if isinstance(value, Real) else value)]
 
 
-def points(given: Any, value_of: Any) -> list[list[Any]]:
+def points(given: Any, value_of: Callable[[Any], Any]) -> list[list[Any]]:
     """The rows of a list of points, of a NumPy array, or of a data frame."""
     if hasattr(given, "itertuples"):  # of pandas: to go through it would give the names of its columns
         given = given.itertuples(index=False, name=None)

@@ -147,7 +147,7 @@ def open_bundle(path: str | os.PathLike[str]) -> OfflineRelease:
     """
     try:
         from app.bundles.bundle import Bundle  # noqa: PLC0415 - the client alone works without these
-        from app.offline.transport import BundleTransport  # noqa: PLC0415
+        from app.offline.transport import BundleTransport  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package in _OURS:

@@ -113,6 +113,5 @@ def _independent(name: str, drawn: Callable[[], Any]) -> Result:
 
 def _equal_pairs() -> Result:
     with folder() as made:
-        found = differences(made, progressing("neighbouring uploads", range(times(_PAIRS))))
-        said = list(found)
+        said = list(differences(made, progressing("neighbouring uploads", range(times(_PAIRS)))))
     return Result("neighbouring uploads", times(_PAIRS), len(said), "; ".join(said[:3])[:300] or "all but counts equal")

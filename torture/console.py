@@ -13,6 +13,7 @@ from rich.table import Table
 
 _Item = TypeVar("_Item")
 console = Console(stderr=True)
+ROOT = Path(__file__).parents[1]
 OUT = Path(__file__).parent / "out"  # what is kept of a failure; git ignores it
 
 

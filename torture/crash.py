@@ -12,19 +12,17 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
 
 import httpx
 
 from tests.support.processes.server import Server
-from torture.console import Result, progressing
+from torture.console import Result
 from torture.crash_steps import deaths_at_steps
 from torture.curator import Acknowledged, ordered, register, require_all, uploaded, work
-from torture.model import Broken
+from torture.place_by_place import at_places, result_of
 from torture.receipts import require_receipt
 from torture.services import DATABASES, Place, places, times
 
-_LIVES_AT_A_PLACE = 25
 _LONGEST_LIFE = 0.8  # seconds that a service may work before it is killed
 
 
@@ -37,39 +35,38 @@ def run() -> Iterator[Result]:
 
 
 def _deaths_at_random(database: str, fresh: Callable[[], Place]) -> Result:
-    deaths, failures, total = times(200), [], Acknowledged()
-    bar = progressing(f"SIGKILL on {database}", range(deaths))
-    for number, lives in groupby(bar, key=lambda life: life // _LIVES_AT_A_PLACE):
-        try:
-            total.add(_lived(fresh(), lives, random.Random(f"{database}/{number}")))
-        except (Broken, AssertionError) as reason:  # the rest of this place's lives is not lived
-            failures.append(str(reason)[:200])
-    return Result(f"SIGKILL at a random moment, {database}", deaths, len(failures), (failures or [str(total)])[0])
+    deaths = times(200)
+    acknowledged, failures = at_places(
+        f"SIGKILL on {database}", database, deaths, lambda lives, chance: _lived(fresh(), lives, chance)
+    )
+    return result_of(f"SIGKILL at a random moment, {database}", deaths, acknowledged, failures)
 
 
 def _lived(here: Place, lives: Iterable[int], chance: random.Random) -> Acknowledged:
     """What was acknowledged in some lives of a service, each of which is judged in the next one."""
-    told, server = Acknowledged(), here.start()
+    acknowledged, server = Acknowledged(), here.start()
     try:
         register(here, server)
         for _ in lives:
-            _work_until_killed(here, server, told, chance)
+            _work_until_killed(here, server, acknowledged, chance)
             server = here.start()
-            require_all(here, server, told)
-        require_receipt(here, server, told)
+            require_all(here, server, acknowledged)
+        require_receipt(here, server, acknowledged)
     finally:
         server.kill()
-    return told
+    return acknowledged
 
 
-def _work_until_killed(here: Place, server: Server, told: Acknowledged, chance: random.Random) -> None:
+def _work_until_killed(here: Place, server: Server, acknowledged: Acknowledged, chance: random.Random) -> None:
     killer = threading.Timer(chance.uniform(0, _LONGEST_LIFE), server.kill)
     with here.client(server) as curator:
-        uploaded(curator, told, str(ordered(curator, told, chance)))  # the first upload imports what the others have
+        uploaded(
+            curator, acknowledged, str(ordered(curator, acknowledged, chance))
+        )  # the first upload imports what the others have
         killer.start()
         try:
             while True:
-                work(curator, told, chance)
+                work(curator, acknowledged, chance)
         except httpx.TransportError:
             pass
         finally:

@@ -47,42 +47,42 @@ _LEFT = {
 
 def _die(here: Place, step: str, deaths: int, state: str) -> None:
     """So many lives, each of which ends in an upload; Broken unless every release is in this state afterwards."""
-    told, chance = Acknowledged(), random.Random(step)
+    acknowledged, chance = Acknowledged(), random.Random(step)
     mortal = here.start(module=["tests.support.processes.mortal", step])
     register(here, mortal)
     try:
         for left in reversed(range(deaths)):
-            _upload_to_death(here, mortal, told, chance)
+            _upload_to_death(here, mortal, acknowledged, chance)
             mortal = here.start(module=["tests.support.processes.mortal", step] if left else None)
-            model = require_all(here, mortal, told)
-            if {model.states[release] for release in told.charged} != {state}:
+            model = require_all(here, mortal, acknowledged)
+            if {model.states[release] for release in acknowledged.charged} != {state}:
                 raise Broken(f"After a death {step} the releases are {model.states}.")
-        _require_final(here, mortal, told, state)
-        require_receipt(here, mortal, told)
+        _require_final(here, mortal, acknowledged, state)
+        require_receipt(here, mortal, acknowledged)
     finally:
         mortal.kill()
 
 
-def _upload_to_death(here: Place, mortal: Server, told: Acknowledged, chance: random.Random) -> None:
+def _upload_to_death(here: Place, mortal: Server, acknowledged: Acknowledged, chance: random.Random) -> None:
     with here.client(mortal) as curator:
-        release = ordered(curator, told, chance)
+        release = ordered(curator, acknowledged, chance)
         try:
-            if release is None or uploaded(curator, told, release):
+            if release is None or uploaded(curator, acknowledged, release):
                 raise Broken("The service lives.")
         except httpx.TransportError:
             mortal.process.wait(timeout=60)
 
 
-def _require_final(here: Place, server: Server, told: Acknowledged, state: str) -> None:
+def _require_final(here: Place, server: Server, acknowledged: Acknowledged, state: str) -> None:
     """An open order takes its rows; what is spent is not given back, and not drawn for again."""
     with here.client(server) as curator:
-        for release in sorted(told.charged):
+        for release in sorted(acknowledged.charged):
             if state == "ordered":
-                uploaded(curator, told, release)
+                uploaded(curator, acknowledged, release)
                 continue
             again = curator.put(f"/v1/releases/{release}/records", content=b"age,income\n1,2\n", headers=CSV)
             if {again.status_code, curator.delete(f"/v1/releases/{release}").status_code} != {httpx.codes.CONFLICT}:
                 raise Broken(f"{release} is {state}, and takes rows or is made void.")
-    model = require_all(here, server, told)
-    if state == "ordered" and model.digests.keys() != told.charged:
+    model = require_all(here, server, acknowledged)
+    if state == "ordered" and model.digests.keys() != acknowledged.charged:
         raise Broken("An open order was not published.")

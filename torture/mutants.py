@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from torture.broken import PROMISES
-from torture.console import Result, progressing
+from torture.console import ROOT, Result, progressing
 
-ROOT = Path(__file__).parents[1]
 _IMPATIENT = ("--timeout=120", "--timeout-method=thread")
 _PASSED, _FAILED = 0, 1  # exit codes of pytest; any other means that the tests did not run
 

@@ -80,7 +80,7 @@ class Racer:
                 case 4:
                     return self._order(ALONE, key=f"one-{step}")
             if step == _LAST_OF_CHANCE and self._chance.random() < _CLOSES:
-                return self._told("close", self._post(self._curator, f"/datasets/{self._race.dataset}/close"))
+                return self._reply("close", self._post(self._curator, f"/datasets/{self._race.dataset}/close"))
             return self._by_chance()
         except httpx.TransportError:
             return Reply("lost", LOST)
@@ -93,17 +93,17 @@ class Racer:
             release = self._chance.choice(race.releases)
             headers = {**self._curator, "Content-Type": "text/csv"}
             reply = self._client.put(f"/v1/releases/{release}/records", content=race.rows, headers=headers)
-            return self._told("publish", reply, release)
+            return self._reply("publish", reply, release)
         if choice < 0.67:
             release = self._chance.choice(race.releases)
             reply = self._client.delete(f"/v1/releases/{release}", headers=self._curator)
-            return self._told("void", reply, release)
+            return self._reply("void", reply, release)
         if choice < 0.77:
             body = {"epsilon": ALONE if choice < 0.72 else BY_TWO, "reason": "more"}
-            return self._told("grant", self._post(self._admin, f"/datasets/{race.dataset}/grants", body))
+            return self._reply("grant", self._post(self._admin, f"/datasets/{race.dataset}/grants", body))
         if choice < 0.81:
             body = {"above": self._chance.choice((ABOVE, "0.0018"))}
-            return self._told("rule", self._post(self._curator, f"/datasets/{race.dataset}/rule", body))
+            return self._reply("rule", self._post(self._curator, f"/datasets/{race.dataset}/rule", body))
         word = "approve" if self._chance.random() < 0.75 else "refuse"
         return self._decide(word, *self._chance.choice(race.requests[-5:]))
 
@@ -111,16 +111,16 @@ class Racer:
         body = {"epsilon": epsilon, "clusters": 4, "size": {"declared": 500}}
         headers = {"Idempotency-Key": key} if key else {}
         path = f"/datasets/{self._race.dataset}/releases"
-        return self._told("charge", self._post(self._curator | headers, path, body), key=key)
+        return self._reply("charge", self._post(self._curator | headers, path, body), key=key)
 
     def _decide(self, word: str, request: str, kind: str) -> Reply:
         who = self._admin if kind == "grant" else self._curator
-        return self._told(word, self._post(who, f"/requests/{request}/{word}"), request)
+        return self._reply(word, self._post(who, f"/requests/{request}/{word}"), request)
 
     def _post(self, headers: dict[str, str], path: str, body: dict[str, Any] | None = None) -> httpx.Response:
         return self._client.post(f"/v1{path}", headers=headers, json=body)
 
-    def _told(self, action: str, response: httpx.Response, target: str = "", key: str = "") -> Reply:
+    def _reply(self, action: str, response: httpx.Response, target: str = "", key: str = "") -> Reply:
         """The reply in short. What was made is there for the others from now on."""
         body = response.json() if response.is_success else {}
         if response.status_code == _WAITS:

@@ -8,29 +8,28 @@ import sys
 import tempfile
 import zipfile
 from io import BytesIO
-from pathlib import Path
 
 from tests.support.processes.server import Server
+from torture.console import ROOT
 from torture.curator import Acknowledged, ordered
 from torture.model import Broken
-from torture.mutants import ROOT
 from torture.services import Place
 
 
-def require_receipt(here: Place, server: Server, told: Acknowledged) -> None:
+def require_receipt(here: Place, server: Server, acknowledged: Acknowledged) -> None:
     """The newest published release has a receipt that verifies. A later order shows it in the log at once."""
-    if not told.digests:
+    if not acknowledged.digests:
         return
-    release = list(told.digests)[-1]
+    release = list(acknowledged.digests)[-1]
     with here.client(server) as curator, tempfile.TemporaryDirectory() as folder:
-        ordered(curator, told, random.Random(release))
+        ordered(curator, acknowledged, random.Random(release))
         reply = curator.get(f"/v1/releases/{release}/bundle")
         if not reply.is_success:
             raise Broken(f"{release} has no bundle: {reply.text[:150]}")
         with zipfile.ZipFile(BytesIO(reply.content)) as bundle:
-            members = [Path(bundle.extract(name, folder)) for name in ("receipt.tlog-proof", "synopsis.bin")]
+            members = [bundle.extract(name, folder) for name in ("receipt.tlog-proof", "synopsis.bin")]
         log_key = curator.get("/log/policy").text.split()[1]
-        program = [sys.executable, "-I", ROOT / "docs" / "verify_receipt.py", log_key, *members]
+        program = [sys.executable, "-I", str(ROOT / "docs" / "verify_receipt.py"), log_key, *members]
         verified = subprocess.run(program, check=False, capture_output=True, text=True)
     if verified.returncode != 0:
         raise Broken(f"The receipt of {release} does not verify: {verified.stderr[-150:]}")

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,8 @@ class Place:
             for name, granted in model.granted.items():
                 budget = admin.get(f"/v1/datasets/{name}").json()["budget"]
                 spent = model.spent[name]
-                if [float(budget[each]) for each in ("granted", "spent", "remaining")] != [
-                    float(granted),
-                    float(spent),
-                    float(granted - spent),
-                ]:
+                balances = [Decimal(budget[each]) for each in ("granted", "spent", "remaining")]
+                if balances != [granted, spent, granted - spent]:
                     raise Broken(f"The budget of {name} is {budget}; the ledger gives {granted} and {spent}.")
         return model
 

@@ -12,8 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from torture.console import Result, progressing
-from torture.mutants import ROOT
+from torture.console import ROOT, Result, progressing
 from torture.services import times
 
 _OUTCOME = re.compile(r"(\d+) (passed|failed|error)")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import structlog
@@ -42,7 +42,7 @@ def run() -> Iterator[Result]:
     """The ledger, then the tables beside it, on each database. TIMES: so many rows, and so many edits beside."""
     for database in DATABASES:
         with folder() as made, _server(database) as server, _quiet():
-            given = {} if server is None else {"database_url": migrated(new_database(server))}
+            given: dict[str, Any] = {} if server is None else {"database_url": migrated(new_database(server))}
             yield from _ledger(database, Settings(data_dir=made / "data", checkpoint_seconds=0, **given))
             yield _beside(database, made / "used", server)
 

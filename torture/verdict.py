@@ -24,12 +24,14 @@ def judge(model: Model, dataset: str, replies: list[Reply]) -> None:
     _require_one_charge_a_key(done)
     unheard = sum(reply.status in (_UNAVAILABLE, LOST) for reply in replies)
     recorded = _recorded(model, dataset)
-    for kind, told in _told(model, dataset, done).items():
-        missing = [target for target in told if target not in recorded[kind]]
+    for kind, acknowledged in _acknowledged(model, dataset, done).items():
+        missing = [target for target in acknowledged if target not in recorded[kind]]
         if missing:
             raise Broken(f"'{kind}' of {missing[0] or dataset} was acknowledged and is not on record.")
-        if not 0 <= len(recorded[kind]) - len(told) <= unheard:
-            raise Broken(f"The ledger has {len(recorded[kind])} entries '{kind}'; {len(told)} were acknowledged.")
+        if not 0 <= len(recorded[kind]) - len(acknowledged) <= unheard:
+            raise Broken(
+                f"The ledger has {len(recorded[kind])} entries '{kind}'; {len(acknowledged)} were acknowledged."
+            )
     if any(count > 1 for count in model.draws.values()):
         raise Broken("Noise was drawn twice for one charge.")
 
@@ -44,10 +46,10 @@ def _require_one_charge_a_key(done: Iterable[Reply]) -> None:
         raise Broken(f"The Idempotency-Key {twice[0]} gave two releases.")
 
 
-def _told(model: Model, dataset: str, done: list[Reply]) -> dict[str, list[str]]:
+def _acknowledged(model: Model, dataset: str, done: list[Reply]) -> dict[str, list[str]]:
     """What was acknowledged, by the kind of entry: which releases or requests, and "" for the dataset itself."""
-    told = {kind: _targets(done, kind) for kind in ("publish", "void", "grant", "close")}
-    told |= {"refuse": _targets(done, "refuse"), "request": sorted({*_targets(done, "request")})}
+    acknowledged = {kind: _targets(done, kind) for kind in ("publish", "void", "grant", "close")}
+    acknowledged |= {"refuse": _targets(done, "refuse"), "request": sorted({*_targets(done, "request")})}
     charged = {*_targets(done, "charge")}
     for number in _targets(done, "approve"):
         asked = model.approvals.requests.get(number)
@@ -55,11 +57,11 @@ def _told(model: Model, dataset: str, done: list[Reply]) -> dict[str, list[str]]
             raise Broken(f"The request {number} was approved and is not on record.")
         if asked.kind == "charge":
             charged.add(str(asked.release))
-        elif asked.kind in told:
-            told[asked.kind].append(asked.release or "")
-    told["charge"] = sorted(charged)
-    told["grant"].append("")  # the first one registers the dataset
-    return told
+        elif asked.kind in acknowledged:
+            acknowledged[asked.kind].append(asked.release or "")
+    acknowledged["charge"] = sorted(charged)
+    acknowledged["grant"].append("")  # the first one registers the dataset
+    return acknowledged
 
 
 def _recorded(model: Model, dataset: str) -> dict[str, list[str]]:

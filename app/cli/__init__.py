@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+import app.cli.analyst  # adds commands to `rugnik query`
+import app.cli.statistics  # noqa: F401 - as above
 from app.cli import (
     admin,
-    analyst,
+    asking,
     auditor,
     cards,
     checking,
@@ -23,7 +25,6 @@ from app.cli import (
     planning,
     releasing,
     serve,
-    statistics,
     taking,
     verifying,
     witness,
@@ -88,14 +89,6 @@ for decide in (deciding.rule, deciding.requests, deciding.approve, deciding.refu
     main.command(rich_help_panel=DECIDING)(decide)
 for take in (cards.card, taking.bundle, taking.receipt):
     main.command(rich_help_panel=ASKING)(take)
-for ask in (
-    statistics.regression,
-    statistics.components,
-    statistics.conditional,
-    statistics.information,
-    statistics.hotspots,
-):
-    analyst.query.command()(ask)
-main.add_typer(analyst.query, name="query", rich_help_panel=ASKING)
+main.add_typer(asking.query, name="query", rich_help_panel=ASKING)
 main.command(rich_help_panel=ASKING)(verifying.verify)
 main.add_typer(auditor.ledger, name="ledger", rich_help_panel=ASKING)

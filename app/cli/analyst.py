@@ -17,6 +17,8 @@ from app.cli.asking import (
     asked_release,
     ends,
     form_of,
+    prefix,
+    query,
     question,
     sides,
     span,
@@ -26,8 +28,6 @@ from app.cli.output import figure, note, rounded, show_json, show_table
 
 if TYPE_CHECKING:
     from rugnik.wire import Clusters, Count, LayerCells, Marginal, Moments, Quantiles, Scan, Synopsis
-
-query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
 
 
 @query.command()
@@ -52,7 +52,7 @@ def count(
             return
         whole, cells = answer.interval, answer.discretisation
         cut = "noise and cut cells together" if cells.low != cells.high else "the box cuts no cell"
-        group = "" if value is None else f"{value}: "
+        group = prefix(value)
         between = f"Between {round(whole.low):,} and {round(whole.high):,} rows"
         note(f"{group}{between} with {100 * level:g} % probability: {cut}.")
         for name, moved in (answer.snapped or {}).items():
@@ -194,7 +194,7 @@ def clusters(
     for value, answer in asked.show(Clusters, _clusters_table, k=k, level=level, seed=seed, method=method):
         if not asked.as_table:
             return
-        group = "" if value is None else f"{value}: "
+        group = prefix(value)
         for merge in answer.merges:
             pair = " and ".join(str(number + 1) for number in merge.clusters)
             note(f"{group}Clusters {pair} may be one, with probability {merge.probability:.2f}.")
@@ -236,7 +236,7 @@ def scan(
     for value, answer in asked.show(Scan, _scan_table, k=f"{low}..{high}", seed=seed):
         if not asked.as_table:
             return
-        group = "" if value is None else f"{value}: "
+        group = prefix(value)
         if answer.recommended is not None:
             note(f"{group}Recommended: k = {answer.recommended.k}. {answer.recommended.reason}")
         note(f"{group}Every k by the method {answer.method}, to compare them; `query clusters` may take another.")

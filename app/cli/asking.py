@@ -1,4 +1,4 @@
-"""What the commands of `rugnik query` share: options, and one way to ask about a part or by group."""
+"""The group `rugnik query`, and what its commands share: options, and one way to ask about a part or by group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, runtime_checkable
 
 import typer
 
@@ -53,6 +53,8 @@ GroupBy = Annotated[
 ]
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]  # column names, and rows
 
+query = typer.Typer(no_args_is_help=True, help="Ask a published release; no question costs epsilon.")
+
 _BUNDLE = ".rugnik"
 _NO_QUESTION = {"release", "url", "key", "as_json", "output"}  # parameters that the service does not judge
 _FORMS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".json": "json"}
@@ -83,6 +85,14 @@ def release_id(client: Client, release: str) -> str:
     day = f", published on {newest.published}" if newest.published else ""
     note(f"The newest release of {release}: {named(newest.id, newest.label)}{day}.")
     return newest.id
+
+
+@runtime_checkable
+class _Warns(Protocol):
+    """An answer of a kind that has warnings."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,7 @@ class Asked:
         self._print(grouped, (self.group_by, *columns), rows)
         if self.as_table:
             for value, each in answers.items():
-                self._remarks(each, f"{value}: ")
+                self._remarks(each, value)
         return list(answers.items())
 
     def _print(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -130,9 +140,10 @@ class Asked:
         about_part(answer)
         self._remarks(answer)
 
-    def _remarks(self, answer: Answer, group: str = "") -> None:
-        for text in (*answer.raw.get("warnings", ()), *answer.notes):
-            note(f"{group}Note: {text}")
+    def _remarks(self, answer: Answer, group: str | None = None) -> None:
+        warnings = answer.warnings if isinstance(answer, _Warns) else ()
+        for text in (*warnings, *answer.notes):
+            note(f"{prefix(group)}Note: {text}")
 
 
 def _asked(
@@ -171,7 +182,7 @@ def question(command: Callable[..., None]) -> Callable[..., None]:
             fail(f"{error}{_typed(context)}", Code.REFUSED)
 
     parameters.append(context)
-    asking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    asking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `inspect` reads
     asking.__annotations__ = {each.name: each.annotation for each in parameters}
     return asking
 
@@ -223,6 +234,11 @@ def span(value: Value, low: Value, high: Value, shift: float) -> str:
         each if isinstance(each, str) else f"{each:.10g}" for each in rounded((value, low, high), low, high)
     )
     return f"{shown} ({least} to {most}) ± {shift:.2g}{unit}"
+
+
+def prefix(group: str | None) -> str:
+    """What stands before a remark about a group; nothing if there are no groups."""
+    return "" if group is None else f"{group}: "
 
 
 def form_of(output: Path) -> str:

@@ -8,10 +8,9 @@ sent.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -20,9 +19,9 @@ from app.cli.drafting import typed_columns
 from app.cli.exits import Code, fail
 from app.cli.header import advice, header_names
 from app.cli.losses import hints, show_losses, worst_words
-from app.cli.naming import naming, near_name
+from app.cli.naming import naming
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import note, show_json, show_table
+from app.cli.output import note, progress_bar, show_json, show_table
 from app.cli.schema import AttributeOption, PersonOption, Schema, SchemaOption, declared, find_schema, stem
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from app.ingest.losses import Losses
     from app.ingest.upload import Ingest
     from core.domain.domain import Domain
-    from rugnik import Client
     from rugnik.wire import Dataset
 
 _ASKED_PERCENT = 5  # of the rows: if more would be dropped or clipped, the curator is asked
@@ -70,8 +68,10 @@ def check(
     """
     bounds = find_schema(file, attribute, schema, person=person)
     if bounds is None:
-        with connect(url, key) as client, naming(client, dataset or stem(file)):
-            bounds = bounds_of(client.dataset(dataset) if dataset else _dataset_of(client, file))
+        remark = "" if dataset else " (from the file's name): give --dataset, or bounds with -a"
+        name = dataset or stem(file)
+        with connect(url, key) as client, naming(client, name, remark):
+            bounds = bounds_of(client.dataset(name))
     losses = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
     ingest = losses.ingest
     kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in _by_limit(ingest, bounds)]
@@ -227,39 +227,8 @@ def limits_here() -> Limits:
         return read_settings().limits
 
 
-def _dataset_of(client: Client, file: Path) -> Dataset:
-    """The dataset that has the file's name; ends the command if there is none."""
-    from rugnik import errors
-    from rugnik.near import did_you_mean
-
-    try:
-        return client.dataset(stem(file))
-    except errors.NotFound:
-        fail(
-            f"There is no dataset '{stem(file)}' (from the file's name): give --dataset, or bounds with -a."
-            f"{did_you_mean(near_name(client, stem(file)))}",
-            Code.REFUSED,
-        )
-
-
 def bounds_of(dataset: Dataset) -> Schema:
     """The public attributes and the unit of a dataset."""
     attributes = {each["name"]: declared(each) for each in dataset.raw["attributes"]}
     unit = dataset.raw.get("unit", {"kind": "record"})
     return Schema(attributes, f"the dataset {dataset.name}", unit=None if unit == {"kind": "record"} else unit)
-
-
-@contextmanager
-def progress_bar(title: str, *, of_bytes: bool = True) -> Iterator[Any]:
-    """A progress bar on standard error. Yields a function (done, in total), of bytes or parts; None if no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TransferSpeedColumn
-
-    amount = (DownloadColumn(), TransferSpeedColumn()) if of_bytes else (MofNCompleteColumn(), TextColumn("parts"))
-    columns = (TextColumn(title), BarColumn(), *amount)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda sent, total: bar.update(task, completed=sent, total=total)

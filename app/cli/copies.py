@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from app.cli.options import read_log_key
-from app.cli.output import note
+from app.cli.output import note, progress_bar
 
 
 def backup(
@@ -33,7 +31,7 @@ def backup(
     from app.storage.database import closing_all
 
     service = make_service(settings_in_use())
-    with closing_all(service.database), _progress("Copying") as progress:
+    with closing_all(service.database), progress_bar("Copying", counted="rows") as progress:
         checkpoint = back_up(service, file, progress)
     size = str(checkpoint).split("\n")[1]
     typer.echo(f"{file}: {size} entries, all of which hold.")
@@ -73,17 +71,7 @@ def restore(
         raise FileNotFoundError(2, "there is no such file", str(file))
     server.migrate(settings)
     source, target = Database(f"sqlite:///{file.resolve()}"), Database(settings.url)
-    with closing_all(source, target), database_errors(target), _progress("Restoring") as progress:
+    with closing_all(source, target), database_errors(target), progress_bar("Restoring", counted="rows") as progress:
         beside = file.with_name(file.name + CHECKPOINT_SUFFIX)
         entries = fill(source, target, beside, progress, settings=settings, log_key=trusted)
     typer.echo(f"The database has the {entries} entries of {file}.")
-
-
-@contextmanager
-def _progress(words: str) -> Iterator[Callable[[int, int], None]]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(words, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.checking import limits_here, progress_bar
+from app.cli.checking import limits_here
 from app.cli.exits import Code, fail
+from app.cli.output import progress_bar
 from app.cli.schema import Schema
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _opened(
         fail(f"Give clip or drop to --out-of-range, and one of these to --media-type: {media_types}.", Code.USAGE)
     try:
         with (
-            progress_bar(title, of_bytes=False) as progress,
+            progress_bar(title, counted="parts") as progress,
             open_engine(
                 [files], limits=limits_here(), scheduler=place.scheduler, progress=progress, **stated
             ) as engine,

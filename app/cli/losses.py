@@ -129,6 +129,6 @@ def _dropped_words(losses: Losses) -> Any:
         ("with an id of more than 256 bytes", losses.ids_too_long or 0),
         ("for a value", losses.by_values),
     ]
-    told = ", ".join(f"{number:,} {reason}" for reason, number in reasons if number)
+    numbers = ", ".join(f"{number:,} {reason}" for reason, number in reasons if number)
     dropped = share(losses.ingest.rows_dropped, losses.ingest.rows_read)
-    return f"{dropped}: {told}" if told else dropped
+    return f"{dropped}: {numbers}" if numbers else dropped

@@ -13,18 +13,22 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def naming(client: Client, name: str) -> Iterator[None]:
-    """Ends the command if the block finds no dataset of this name, with the name that was probably meant."""
+def naming(client: Client, name: str, remark: str = "") -> Iterator[None]:
+    """Ends the command if the block finds no dataset of this name, with the name that was probably meant.
+
+    `remark` stands behind the name, without a full stop.
+    """
     from rugnik import errors
-    from rugnik.near import did_you_mean
+    from rugnik.near import did_you_mean, nearest
 
     try:
         yield
     except errors.NotFound:
-        if any(each.name == name for each in client.datasets()):
+        names = [each.name for each in client.datasets()]
+        if name in names:
             raise
-        hint = did_you_mean(near_name(client, name)) or " `rugnik datasets list` shows those that your key may see."
-        fail(f"There is no dataset '{name}'.{hint}", Code.REFUSED)
+        hint = did_you_mean(nearest(name, names)) or " `rugnik datasets list` shows those that your key may see."
+        fail(f"There is no dataset '{name}'{remark}.{hint}", Code.REFUSED)
 
 
 def near_name(client: Client, name: str) -> str | None:

@@ -6,7 +6,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -94,6 +95,27 @@ def show_fields(fields: Iterable[tuple[str, Any]]) -> None:
     width = max(len(name) for name, _ in texts)
     for name, value in texts:
         typer.echo(f"{name:<{width}}  {value}")
+
+
+@contextmanager
+def progress_bar(title: str, *, counted: str | None = None) -> Iterator[Callable[[int, int | None], object] | None]:
+    """A progress bar on standard error, of bytes or of what is `counted`; None if that is no terminal.
+
+    Yields a function (done, in total).
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TransferSpeedColumn
+
+    amount = (
+        (DownloadColumn(), TransferSpeedColumn()) if counted is None else (MofNCompleteColumn(), TextColumn(counted))
+    )
+    columns = (TextColumn(title), BarColumn(), *amount)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def figure(value: float | None) -> float | int | None:

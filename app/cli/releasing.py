@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.checking import DatasetOption, MediaOption, check_locally, confirm, progress_bar
+from app.cli.checking import DatasetOption, MediaOption, check_locally, confirm
 from app.cli.counting import Place, check_files, chosen_engine, count_and_send
 from app.cli.curator import Declared, EpsilonOption, Estimate, OutOfRange, Rule, Use
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
-from app.cli.output import is_quiet, named, note, show_fields, show_json
+from app.cli.output import is_quiet, named, note, progress_bar, show_fields, show_json
 from app.cli.registering import new_schema, register, registered_schema
 from app.cli.resuming import require_open, require_same_terms, require_within, resume, source_of
 from app.cli.schema import AttributeOption, Declaration, PersonOption, Schema, SchemaOption, find_schema, stem
@@ -130,19 +131,10 @@ def release(
                 _show_release(ordered, as_json=as_json)
                 return
         name = _name_of(ordered, dataset, stated, path if place is None else None)
-        registered, again = registered_schema(client, name, stated), None
-        bounds = new_schema(client, name, stated, budget) if registered is None else registered[1]
-        if registered is None:
-            require_within(bounds.budget or "", epsilon or "")
-        elif ordered is None:
-            ordered, again = resume(client, registered[0], terms, source_of(file), new_order=new_order)
-        if checked:
-            columns, choice = (use, out_of_range) if ordered is None else _terms_of(ordered)
-            chosen = replace(bounds, attributes=_chosen(bounds, columns))
-            _check(file, place, chosen, choice, media_type, yes=yes)
-        if registered is None:
-            register(client, name, bounds)
-        paid = _order(client, name, terms, again) if ordered is None else ordered.id
+        check = partial(_check, file, place, media_type=media_type, yes=yes) if checked else None
+        paid, bounds = _paid_order(
+            client, name, stated, terms, ordered, source_of(file), budget=budget, new_order=new_order, check=check
+        )
         with _order_reminder(paid, file):
             # Before the upload: a request right after it would show in the log when the upload ended, and so how long
             # it took.
@@ -164,8 +156,39 @@ def _require_terms(order: str | None, terms: Mapping[str, Any]) -> None:
         fail("Give --epsilon and --clusters; or --order, which has them.", Code.USAGE)
 
 
+def _paid_order(
+    client: Client,
+    name: str,
+    stated: Schema | None,
+    terms: Mapping[str, Any],
+    ordered: Release | None,
+    source: str,
+    *,
+    budget: str | None,
+    new_order: bool,
+    check: Callable[[Schema, str | None], None] | None,
+) -> tuple[str, Schema]:
+    """The id of the order to upload to, and the dataset's bounds: `ordered`, an interrupted one, or a new one.
+
+    Registers the dataset if it is missing. `source` is where the rows come from. `check` reads them before anything is
+    registered or charged, and ends the command if they are not to be published.
+    """
+    registered, again = registered_schema(client, name, stated), None
+    bounds = new_schema(client, name, stated, budget) if registered is None else registered[1]
+    if registered is None:
+        require_within(bounds.budget or "", terms["epsilon"] or "")
+    elif ordered is None:
+        ordered, again = resume(client, registered[0], terms, source, new_order=new_order)
+    if check is not None:
+        columns, choice = (terms["attributes"], terms["out_of_range"]) if ordered is None else _terms_of(ordered)
+        check(replace(bounds, attributes=_chosen(bounds, columns)), choice)
+    if registered is None:
+        register(client, name, bounds)
+    return _order(client, name, terms, again) if ordered is None else ordered.id, bounds
+
+
 def _check(
-    file: str, place: Place | None, schema: Schema, out_of_range: str | None, media_type: str | None, *, yes: bool
+    file: str, place: Place | None, schema: Schema, out_of_range: str | None, *, media_type: str | None, yes: bool
 ) -> None:
     """Read all rows on this machine; ends the command if they are not to be published."""
     if place is None:

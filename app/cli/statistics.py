@@ -1,4 +1,4 @@
-"""`rugnik query regression` and others that statisticians ask: `app.cli` adds them to `rugnik query`."""
+"""`rugnik query regression` and others that statisticians ask."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.asking import Asked, Level, Seed, Table, ends, estimated, question, sides
+from app.cli.asking import Asked, Level, Seed, Table, ends, estimated, prefix, query, question, sides
 from app.cli.output import figure, note, rounded
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ Names = Annotated[
 ]
 
 
+@query.command()
 @question
 def regression(
     asked: Asked,
@@ -38,7 +39,7 @@ def regression(
     for value, answer in asked.show(Regression, _regression_table, target=target, on=",".join(on), level=level):
         if not asked.as_table:
             return
-        share, group = answer.r_squared, "" if value is None else f"{value}: "
+        share, group = answer.r_squared, prefix(value)
         explained = "unknown" if share.value is None else f"{share.value:.3g}"
         note(f"{group}R squared {explained}, between {share.interval.low:.3g} and {share.interval.high:.3g}.")
     if asked.as_table:
@@ -58,6 +59,7 @@ def _regression_table(answer: Regression) -> Table:
     return ("predictor", "value", "low", "high", "grid adds up to", "with Sheppard"), rows
 
 
+@query.command()
 @question
 def components(
     asked: Asked,
@@ -92,6 +94,7 @@ def _components_table(answer: Components) -> Table:
     return ("component", "share", "low", "high", "turned up to (degrees)", *answer.attributes), rows
 
 
+@query.command()
 @question
 def conditional(
     asked: Asked,
@@ -123,6 +126,7 @@ def _conditional_table(answer: Conditional) -> Table:
     return (*sides(axes), "share", "low", "high"), rows
 
 
+@query.command()
 @question
 def information(
     asked: Asked,
@@ -148,6 +152,7 @@ def _information_table(answer: Information) -> Table:
     return ("quantity", "bits", "low", "high"), rows
 
 
+@query.command()
 @question
 def hotspots(
     asked: Asked,
@@ -168,7 +173,7 @@ def hotspots(
         return
     for value, answer in answers:
         if not answer.regions:
-            note(f"{'' if value is None else f'{value}: '}No region stands out at level {level:g}.")
+            note(f"{prefix(value)}No region stands out at level {level:g}.")
     if any(answer.regions for _value, answer in answers):
         note("Each is listed by its bounding box; expected is the count if all rows were spread evenly by volume.")
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from app.cli.checking import progress_bar
 from app.cli.exits import Code, fail
 from app.cli.options import AsJson, read_log_key
-from app.cli.output import note, show_fields, show_json
+from app.cli.output import note, progress_bar, show_fields, show_json
 
 if TYPE_CHECKING:
     from app.receipts.verifying import Verified
@@ -131,7 +130,7 @@ def _beside(file: Path) -> bytes:
 
 
 def _progress(data: bytes) -> AbstractContextManager[Any]:
-    return progress_bar("Comparing", of_bytes=False) if len(data) > _SLOW_BYTES else nullcontext()
+    return progress_bar("Comparing", counted="cells") if len(data) > _SLOW_BYTES else nullcontext()
 
 
 def _fail(sentence: str, *, as_json: bool) -> NoReturn:

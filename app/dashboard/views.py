@@ -19,8 +19,7 @@ from app.dashboard.ledger_page import Filters
 from app.dashboard.pages import page
 from app.http.callers import Anyone, Asker, Auditor, Curator, CurrentService, KeyManager, LedgerReader
 from app.http.conversions.releases import release_reply
-from app.http.routes.datasets import Name
-from app.http.routes.releases import ReleaseId
+from app.http.parameters import Name, ReleaseId
 from app.ingest.formats import FORMATS
 from app.ledger.audits import ledger_status
 from app.ledger.history import read_ledger
@@ -45,6 +44,10 @@ router = APIRouter(include_in_schema=False, tags=["dashboard"])
 _DRAWN = 300  # entries in a step chart; more would be a solid block, and the page slower
 _LISTED = 50  # releases and entries on a page
 _LATEST = 12
+
+NamedRelease = Annotated[
+    str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")
+]  # in the query; None if none is named
 
 
 @router.get("/")
@@ -121,7 +124,7 @@ def wizard(
     service: CurrentService,
     caller: Curator,
     name: Name,
-    order: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
+    order: NamedRelease = None,
 ) -> Response:
     """Plan and order a release, and upload its rows; with an order, go on where it was left."""
     dataset, ordered = overviews.get_open_order(service, caller, name, order)
@@ -152,8 +155,8 @@ def compare_page_of(
     service: CurrentService,
     caller: Asker,
     name: Name,
-    left: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
-    right: Annotated[str | None, Query(max_length=32, pattern=r"^[a-z0-9]+$")] = None,
+    left: NamedRelease = None,
+    right: NamedRelease = None,
     attribute: Annotated[list[str] | None, Query(max_length=8)] = None,
     cells: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:

@@ -119,10 +119,10 @@ def _reason(entry: LedgerEntry) -> str:
 def _asked(detail: Mapping[str, Any]) -> str:
     """What a request asks for: its kind, its epsilon and its terms."""
     terms = detail["terms"] if isinstance(detail["terms"], Mapping) else {}
-    told = _rule(terms["above"]) if "above" in terms else _order(terms.get("order")) or str(terms.get("reason", ""))
+    asked = _rule(terms["above"]) if "above" in terms else _order(terms.get("order")) or str(terms.get("reason", ""))
     amount = "" if detail.get("epsilon") == "0" else f" of {detail.get('epsilon')}"
     release = f" for {detail['release']}" if detail.get("release") else ""
-    return f"{detail.get('kind')}{amount}{release}: {told}".removesuffix(": ")
+    return f"{detail.get('kind')}{amount}{release}: {asked}".removesuffix(": ")
 
 
 def _rule(above: Any) -> str:

@@ -46,8 +46,8 @@ class SourceFile:
 
 def find_files(names: Iterable[str], media_type: MediaType | None = None) -> list[SourceFile]:
     """All files that the names stand for, in order of their names, each once. Raises NoFiles."""
-    found = {(each.address, each.path): each for name in names for each in _find(name, media_type)}
-    return [found[place] for place in sorted(found)]
+    files = {(each.address, each.path): each for name in names for each in _find(name, media_type)}
+    return [files[place] for place in sorted(files)]
 
 
 def file_system(address: str) -> tuple[fs.FileSystem, str]:

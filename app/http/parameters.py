@@ -1,4 +1,4 @@
-"""FastAPI parameters from plain declarations: `Annotated` types with the Limits and Doc of `rugnik.wire`."""
+"""FastAPI parameters: from plain declarations with the Limits and Doc of `rugnik.wire`, and those of many addresses."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from inspect import Parameter, signature
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from fastapi import Query
+from fastapi import Path, Query
 
 from rugnik.wire import Body
-from rugnik.wire.limits import Doc, Limits
+from rugnik.wire.limits import NO_CONTROL, Doc, Limits
+
+Name = Annotated[str, Path(max_length=64, pattern=NO_CONTROL, description="The dataset's name.")]
+ReleaseId = Annotated[str, Path(max_length=32, pattern=NO_CONTROL, description="The release's id.")]
 
 
 def query(declared: Any) -> Any:

@@ -56,7 +56,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     # What the transport reports.
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Make room for one more connection, or refuse it."""
         super().connection_made(transport)
         self._client_turn()

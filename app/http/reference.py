@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.http.schemas import Described, Schemas
 
@@ -26,16 +26,26 @@ _DEEPEST = 4  # objects in objects of an example
 _TELLING = ("epsilon", "above")  # optional fields without which an example says nothing
 
 
+class Parameter(NamedTuple):
+    """A parameter of a route; `place` is path, query or header."""
+
+    name: str
+    place: str
+    type: str
+    default: str
+    meaning: str
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A route: parameters as name, where, type, default and meaning; body and reply in words; statuses of refusals."""
+    """A route: its parameters; body and reply in words; statuses of refusals."""
 
     method: str
     path: str
     id: str
     summary: str
     text: str
-    parameters: Sequence[tuple[str, str, str, str, str]]
+    parameters: Sequence[Parameter]
     body: str
     status: str
     reply: str
@@ -96,12 +106,12 @@ def _operation(
         summary=text.partition("\n\n")[0],
         text=text,
         parameters=[
-            (
-                f"`{each['name']}`",
-                each["in"],
-                schemas.spell(each["schema"]),
-                _default(each),
-                each.get("description", ""),
+            Parameter(
+                name=f"`{each['name']}`",
+                place=each["in"],
+                type=schemas.spell(each["schema"]),
+                default=_default(each),
+                meaning=each.get("description", ""),
             )
             for each in operation.get("parameters", [])
         ],

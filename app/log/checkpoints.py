@@ -78,7 +78,7 @@ def pinned(service: Service, seq: int) -> StoredCheckpoint:
 
 
 _UNSIGNED = "the log's outside witnesses are being asked to sign."
-_NOT_SHOWN = "when a synopsis was published is not told to the minute, so the log's next checkpoint is awaited."
+_NOT_SHOWN = "the time of a publication is kept coarse, so the receipt comes with the log's next checkpoint."
 
 
 def is_due(service: Service) -> bool:

@@ -27,10 +27,10 @@ _LEFT_OUT = frozenset({sessions.name, answers.name, ledger_lock.name})
 _ROWS_AT_ONCE = 1000
 _BIG_ROWS_AT_ONCE = 1  # synopses
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], object]
 
 
-def back_up(service: Service, path: Path, progress: Progress) -> Note:
+def back_up(service: Service, path: Path, progress: Progress | None) -> Note:
     """Write a copy to `path`, verify it, and put its signed checkpoint beside it. Returns that checkpoint."""
     if service.settings.read_only:
         raise CannotStart("The service is read-only, so it signs nothing, and a copy is signed.")
@@ -58,7 +58,7 @@ def restore(
     source: Database,
     target: Database,
     checkpoint: Path,
-    progress: Progress,
+    progress: Progress | None,
     *,
     settings: Settings,
     log_key: VerifierKey | None = None,
@@ -85,7 +85,7 @@ def _tables() -> list[Table]:
     return [table for table in metadata.sorted_tables if table.name not in _LEFT_OUT]
 
 
-def _copy_tables(source: Connection, target: Database, progress: Progress) -> None:
+def _copy_tables(source: Connection, target: Database, progress: Progress | None) -> None:
     tables = _tables()
     total = sum(source.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
     done = 0
@@ -96,7 +96,8 @@ def _copy_tables(source: Connection, target: Database, progress: Progress) -> No
             for block in source.execute(ordered).mappings().partitions(at_once):
                 tx.execute(insert(table), [dict(row) for row in block])
                 done += len(block)
-                progress(done, total)
+                if progress is not None:
+                    progress(done, total)
 
 
 def _verified(service: Service, copy: Database) -> Note:

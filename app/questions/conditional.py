@@ -16,7 +16,7 @@ from core.queries import conditional as core_conditional
 from core.queries.conditional import Conditional
 from core.queries.effort import effort_of_shares
 from rugnik import wire
-from rugnik.wire.limits import Doc, Level, Limits
+from rugnik.wire.limits import Cells, Doc, Level, Limits
 
 
 @question(wire.Conditional)
@@ -24,16 +24,14 @@ def conditional(
     of: Annotated[str, Limits(max_length=64), Doc("The attribute whose distribution is asked for.")],
     given: Annotated[str, Limits(max_length=64), Doc("The attribute that it is given by.")],
     level: Level = 0.95,
-    cells: Annotated[
-        int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")
-    ] = None,
+    cells: Cells = None,
 ) -> Question:
     """The distribution of one attribute for each value or cell of another: shares with intervals."""
 
     def answer(prepared: Prepared, _checkpoint: Checkpoint, common: Common) -> wire.Conditional:
         computed = core_conditional.conditional(prepared.histogram, of, given, level=level, cells=cells)
         columns = zip(
-            computed.told, computed.rows, *computed.rows_bounds, computed.shares, *computed.bounds, strict=True
+            computed.has_shares, computed.rows, *computed.rows_bounds, computed.shares, *computed.bounds, strict=True
         )
         return wire.Conditional(
             **common,
@@ -46,11 +44,11 @@ def conditional(
                     rows=wire.Estimate(
                         value=float(rows), interval=wire.Interval(level=level, low=float(fewest), high=float(most))
                     ),
-                    shares=tuple(shares.tolist()) if told else None,
+                    shares=tuple(shares.tolist()) if has_shares else None,
                     low=tuple(low.tolist()),
                     high=tuple(high.tolist()),
                 )
-                for told, rows, fewest, most, shares, low, high in columns
+                for has_shares, rows, fewest, most, shares, low, high in columns
             ),
             warnings=_warnings(computed),
         )
@@ -63,12 +61,12 @@ def conditional(
 
 
 def _warnings(computed: Conditional) -> tuple[str, ...]:
-    lost = int(np.count_nonzero(~computed.told))
+    lost, cells = int(np.count_nonzero(~computed.has_shares)), len(computed.has_shares)
     if not lost:
         return ()
     return (
-        f"{lost} of {len(computed.told)} cells of {computed.given[0].name} may have no rows, as far as the noise lets "
-        "anyone tell: their shares are not told.",
+        f"{lost} of {cells} cells of {computed.given[0].name} may have no rows, given the noise: their shares are "
+        "null.",
     )
 
 
@@ -76,6 +74,6 @@ def _notes(computed: Conditional) -> tuple[str, ...]:
     """Why shares or counts lie at an end of their intervals."""
     reasons = Reasons()
     reasons.about_many("counts of rows", computed.rows, *computed.rows_bounds)
-    told = computed.told
-    reasons.about_many("shares", computed.shares[told], *(side[told] for side in computed.bounds))
+    has_shares = computed.has_shares
+    reasons.about_many("shares", computed.shares[has_shares], *(side[has_shares] for side in computed.bounds))
     return reasons.notes

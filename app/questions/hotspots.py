@@ -14,7 +14,7 @@ from core.queries import hotspots as core_hotspots
 from core.queries.effort import effort_of_marginal
 from core.queries.hotspots import Hotspots
 from rugnik import wire
-from rugnik.wire.limits import Doc, Level, Limits
+from rugnik.wire.limits import Cells, Doc, Level, Limits
 
 
 @question(wire.Hotspots)
@@ -23,9 +23,7 @@ def hotspots(
         str, Limits(max_length=200), Doc("One or two attributes that are no categories, separated by a comma.")
     ],
     level: Level = 0.95,
-    cells: Annotated[
-        int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")
-    ] = None,
+    cells: Cells = None,
 ) -> Question:
     """Regions with more rows than evenly spread rows would leave there, with intervals that hold for all of them."""
     names = tuple(attributes.split(","))

@@ -15,7 +15,7 @@ from core.queries import information as core_information
 from core.queries.effort import effort_of_information
 from core.queries.information import Information
 from rugnik import wire
-from rugnik.wire.limits import Doc, Level, Limits
+from rugnik.wire.limits import Cells, Doc, Level, Limits
 
 _DROWNED = (
     "The noise hides nearly all of what is possible for {}: no value is given. Ask for fewer cells on an axis, with "
@@ -27,9 +27,7 @@ _DROWNED = (
 def information(
     attributes: Annotated[str, Limits(max_length=200), Doc("The names of two attributes, separated by a comma.")],
     level: Level = 0.95,
-    cells: Annotated[
-        int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")
-    ] = None,
+    cells: Cells = None,
 ) -> Question:
     """Entropies of two attributes and their mutual information, in bits, corrected for the noise."""
     names = tuple(attributes.split(","))

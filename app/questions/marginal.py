@@ -15,7 +15,7 @@ from core.queries.denoise import CountsKind
 from core.queries.effort import effort_of_marginal
 from core.queries.marginal import Marginal, marginal
 from rugnik import wire
-from rugnik.wire.limits import Doc, Level, Limits
+from rugnik.wire.limits import Cells, Doc, Level, Limits
 
 
 @question(wire.Marginal)
@@ -23,9 +23,7 @@ def get_marginal(
     attributes: Annotated[str, Limits(max_length=2000), Doc("Attribute names, separated by commas.")],
     level: Level = 0.95,
     counts: Annotated[CountsKind, Doc("Raw counts, or non-negative ones with the same sum.")] = CountsKind.RAW,
-    cells: Annotated[
-        int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")
-    ] = None,
+    cells: Cells = None,
 ) -> Question:
     """The histogram of some attributes, with standard errors."""
     names = tuple(attributes.split(","))

@@ -10,7 +10,7 @@ from app.questions.prepared import Prepared
 from app.questions.question import Common, Question, question
 from core.checkpoint import Checkpoint
 from core.errors import InvalidQuery
-from core.queries import clusters
+from core.queries import cluster_scan
 from core.queries.effort import effort_of_scan
 from rugnik import wire
 from rugnik.wire.limits import Doc, Limits, Seed
@@ -28,11 +28,11 @@ def scan(
     ks = _parse(k)
 
     def answer(prepared: Prepared, checkpoint: Checkpoint, common: Common) -> wire.Scan:
-        result = clusters.scan(prepared.histogram, ks, seed=seed, checkpoint=checkpoint)
+        result = cluster_scan.scan(prepared.histogram, ks, seed=seed, checkpoint=checkpoint)
         advised = result.recommended
         return wire.Scan(
             **common,
-            notes=() if advised else (clusters.NOTHING_STANDS_OUT,),
+            notes=() if advised else (cluster_scan.NOTHING_STANDS_OUT,),
             scan=tuple(
                 wire.ScanLine(k=line.k, inertia=line.inertia, stability=line.stability) for line in result.lines
             ),

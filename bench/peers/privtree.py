@@ -91,7 +91,8 @@ def privtree(rows: Floats, epsilon: float, rng: np.random.Generator) -> PrivTree
 def _is_split(exact: Wholes, depth: int, scales: Scales, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which boxes of a depth are split, given their numbers of rows."""
     biased = np.maximum(exact - depth * scales.decay, THETA - scales.decay)
-    return (biased + rng.laplace(0, scales.split, len(exact)) > THETA) & (depth < DEEPEST)
+    split: NDArray[np.bool_] = (biased + rng.laplace(0, scales.split, len(exact)) > THETA) & (depth < DEEPEST)
+    return split
 
 
 def _children(boxes: Wholes, rows: Floats, owner: Wholes, depth: int) -> tuple[Wholes, Wholes]:

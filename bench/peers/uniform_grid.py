@@ -41,7 +41,8 @@ class UniformGrid:
 
 def cells_per_axis(size: int, epsilon: float, dimensions: int) -> int:
     """The size of the grid, from the number of rows."""
-    return max(1, ceil((size * epsilon / 10) ** (2 / (2 + dimensions))))
+    cells: float = (size * epsilon / 10) ** (2 / (2 + dimensions))
+    return max(1, ceil(cells))
 
 
 def uniform_grid(rows: Floats, epsilon: float, rng: np.random.Generator) -> UniformGrid:

@@ -110,10 +110,6 @@ class UniformAxis(Axis):
         """-1, -1 + 2/m, … 1."""
         return 2.0 * np.arange(self.value_cells + 1) / self.value_cells - 1.0
 
-    def edges_between(self, lower: float, upper: float) -> Floats:
-        """The m + 1 edges in the units of an attribute with these bounds; the first and the last one are exact."""
-        return np.linspace(lower, upper, self.value_cells + 1)
-
     def centres(self) -> Floats:
         """The m cell centres in unit coordinates."""
         return (2.0 * np.arange(self.value_cells) + 1.0) / self.value_cells - 1.0

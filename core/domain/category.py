@@ -22,7 +22,7 @@ from core.domain.attribute import (
     require_name,
 )
 from core.domain.axis import Axis, CategoryAxis
-from core.errors import InvalidDomain, InvalidQuery
+from core.errors import InvalidDomain
 from core.workspace import Workspace
 
 OTHER = -1  # in a column: a value that is not on the list
@@ -101,14 +101,6 @@ class Category(Attribute):
         if not self.other:
             dropped |= is_other
         return Encoded(codes, dropped if dropped.any() else None, None)
-
-    def places_of(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
-        """The cells of these labels, ascending. InvalidQuery where a label is none of its own."""
-        places = {label: place for place, label in enumerate(self.labels)}
-        if not labels or any(label not in places for label in labels):
-            shown = ", ".join(self.labels[:20]) + (", …" if len(self.labels) > 20 else "")
-            raise InvalidQuery(f"A part of {self.name} is written {self.name}:a,b with values of: {shown}.")
-        return np.array(sorted({places[label] for label in labels}), dtype=np.int64)
 
     def restricted(self, axis: Axis, places: NDArray[np.int64]) -> tuple[Category, CategoryAxis]:
         """The categories of these cells."""

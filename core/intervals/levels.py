@@ -11,7 +11,6 @@ from math import expm1, log
 
 from core.errors import InvalidQuery
 
-DEFAULT_LEVEL = 0.95
 # The highest level that is answered. Radii are tested against exact laws up to it, split among many statements.
 MAX_LEVEL = 0.999999
 TINIEST = 1e-300  # a smaller alpha counts as this one, so that its logarithm is finite
@@ -32,6 +31,15 @@ def alpha_of(level: float) -> float:
     if not 0.0 < level <= MAX_LEVEL:
         raise InvalidQuery(OUT_OF_BOUNDS)
     return 1.0 - level
+
+
+def require_divisible(level: float, most: float) -> None:
+    """Refuse a level above `most`: alpha is divided among several statements, and a part of it would be too small."""
+    if level > most:
+        raise InvalidQuery(
+            f"This form of release answers levels up to {most} here, because the error is shared among several "
+            "statements."
+        )
 
 
 def alpha_of_each(level: float, number: int) -> float:

@@ -34,10 +34,10 @@ class TreeNodes:
         """The hashes of nodes that follow each other on one level. IndexError where one of them is not there."""
         if not 0 <= level < len(self._levels) or not 0 <= start <= stop:
             raise IndexError("The tree has no such node.")
-        found = bytes(self._levels[level][HASH_BYTES * start : HASH_BYTES * stop])
-        if len(found) != HASH_BYTES * (stop - start):
+        hashes = bytes(self._levels[level][HASH_BYTES * start : HASH_BYTES * stop])
+        if len(hashes) != HASH_BYTES * (stop - start):
             raise IndexError("The tree has no such node.")
-        return found
+        return hashes
 
     def root(self, size: int) -> bytes:
         """The root of the first `size` leaves."""

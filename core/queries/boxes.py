@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -135,6 +136,26 @@ class _Resolver:
 def no_such_attribute(domain: Domain) -> str:
     """The sentence for a name that no attribute has."""
     return f"There is no attribute of that name in this release; it has: {', '.join(domain.names)}."
+
+
+def require_attributes(domain: Domain, names: Iterable[str]) -> None:
+    """InvalidQuery where one of these names is none of an attribute."""
+    if not set(names) <= set(domain.names):
+        raise InvalidQuery(no_such_attribute(domain))
+
+
+def require_ordered(domain: Domain, names: Iterable[str], *, lacking: str) -> None:
+    """InvalidQuery where one of these names is none of an attribute, or is that of a category.
+
+    `lacking` names what a category does not have and the question needs.
+    """
+    for name in names:
+        require_attributes(domain, (name,))
+        if not domain.attributes[domain.names.index(name)].is_ordered:
+            raise InvalidQuery(
+                f"{name} is a category: its values have no {lacking}. Leave it out, and ask for each of its values "
+                f"with group_by={name}."
+            )
 
 
 def no_such_label(attribute: Attribute) -> str:

@@ -5,7 +5,6 @@ Everything is chosen by the noisy counts alone, never by a second look at rows: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -19,7 +18,7 @@ from core.clustering.axis_cells import ordered_shape
 from core.clustering.certainty import Merge, centre_intervals, certainty
 from core.clustering.kmeans import nearest
 from core.clustering.leaf_regions import Regions
-from core.clustering.methods import Choice, Method, Placed, choose, labels_of, place
+from core.clustering.methods import Choice, Method, Placed, labels_of, place
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.ratios import Ends
@@ -28,8 +27,6 @@ from core.queries.slices import numeric_part
 from core.queries.tables import grid_table
 
 MAX_CLUSTERS = 256
-_NO_ROWS = 0.05  # alpha of the intervals of sizes: where one reaches zero, its k is not recommended
-_STABLE, _FALLS = 0.9, 0.8  # of a recommended k: least stability; inertia over that of rows spread evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def find_clusters(
     ends = centre_intervals(histogram, placed, labels, confidence.errors, alphas)
     alone, boxes = (_held(1.0 - each, centres, own) for each, centres in zip(alphas, ends, strict=True))
     sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
-    least, most = _size_bounds(histogram, sizes, labels, alpha)
+    least, most = size_bounds(histogram, sizes, labels, alpha)
     shifts = _shifts(histogram, labels, k)
     clusters = tuple(
         Cluster(
@@ -138,7 +135,7 @@ def _held(level: float, ends: list[list[Ends]], own: Floats) -> list[tuple[Inter
     ]
 
 
-def _size_bounds(
+def size_bounds(
     histogram: NoisyHistogram, sizes: Floats, labels: NDArray[np.int64], alpha: float
 ) -> tuple[Floats, Floats]:
     """(k,) twice: the ends of the intervals of sizes."""
@@ -182,90 +179,6 @@ def _leaf_shifts(cells: AdaptiveCells, labels: NDArray[np.int64], k: int) -> Flo
     sums = [np.bincount(labels, weights=rows * along, minlength=k) for along in halves.T]
     shifts: Floats = np.stack(sums, axis=1) / np.where(weight > 0.0, weight, 1.0)[:, None]
     return np.where(weight[:, None] > 0.0, shifts, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class ScanLine:
-    """Inertia and stability of one k."""
-
-    k: int
-    inertia: float
-    stability: float
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """One line for each k, how they were had, and which k to take; None where none stands out."""
-
-    lines: tuple[ScanLine, ...]
-    choice: Choice
-    recommended: Recommended | None
-
-
-NOTHING_STANDS_OUT = (
-    "Nothing stands out, so no k is recommended: no k of this scan has stable clusters that all have rows beyond the "
-    "noise, and an inertia clearly below that of rows spread evenly."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Recommended:
-    """A k of a scan, and why in a sentence."""
-
-    k: int
-    reason: str
-
-
-def scan(histogram: NoisyHistogram, ks: range, *, seed: int, checkpoint: Checkpoint = carry_on) -> Scan:
-    """Inertia and stability for several k, and which of them to take, if one stands out."""
-    require_k(histogram, ks[0])
-    histogram = numeric_part(histogram)
-    method = choose(histogram, ks[0], Method.POSTERIOR).method
-    quick = method if method is Method.THRESHOLDED else Method.PROJECTED
-    lines, told, dimensions = [], [], len(histogram.domain.ordered)
-    before = place(histogram, ks[0] - 1, quick, seed=seed, checkpoint=checkpoint).inertia if ks[0] > 1 else None
-    for k in ks:
-        require_k(histogram, k)
-        placed = place(histogram, k, quick, seed=seed, checkpoint=checkpoint)
-        stability = certainty(histogram, placed, seed=seed, checkpoint=checkpoint).stability
-        told.append(_all_told(histogram, placed))
-        lines.append(ScanLine(k=k, inertia=placed.inertia, stability=stability))
-    choice = Choice(quick, "A scan tries many k, and this method takes milliseconds each.")
-    return Scan(tuple(lines), choice, recommended_of(lines, told, before, dimensions))
-
-
-def _all_told(histogram: NoisyHistogram, placed: Placed) -> bool:
-    """Whether every cluster has rows, as far as the noise lets anyone tell: all lower ends of sizes are above zero."""
-    k, labels = len(placed.centres), labels_of(placed.cells, placed.centres)
-    sizes = np.bincount(labels, weights=placed.counts, minlength=k).astype(np.float64)
-    least, _most = _size_bounds(histogram, sizes, labels, _NO_ROWS)
-    return bool((least > 0.0).all())
-
-
-def recommended_of(
-    lines: Sequence[ScanLine], told: Sequence[bool], before: float | None, dimensions: int
-) -> Recommended | None:
-    """The largest k that is stable and told from noise, and whose inertia falls by more than it would without clusters.
-
-    Rows spread evenly over d dimensions have an inertia in proportion to k^(-2/d) (Krzanowski and Lai 1988), and so has
-    what noise adds to counts. From k - 1 to k it has to fall to four fifths of that at
-    most: a square of even rows falls to 0.85 of it at k = 4, which four tiles fill well. `before` is the inertia of one
-    cluster less than the first; None where that has one. None is returned where no k is so.
-    """
-    inertias = [before, *(line.inertia for line in lines)]
-    chosen = None
-    for line, last, each in zip(lines, inertias, told, strict=False):
-        if last is None or line.k < 2 or line.stability < _STABLE or not each:
-            continue
-        if line.inertia < _FALLS * last * ((line.k - 1) / line.k) ** (2.0 / dimensions):
-            chosen = line
-    if chosen is None:
-        return None
-    return Recommended(
-        chosen.k,
-        f"The largest k whose clusters are stable ({chosen.stability:.2f}, at least {_STABLE}) and all have rows "
-        "beyond the noise, and whose inertia falls by clearly more than it would of rows that are spread evenly.",
-    )
 
 
 def assign(histogram: NoisyHistogram, clusters: Clusters, points: Floats) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ the weight 1 for cell i and 0 for all others. It holds however noisy the sum of 
 most U_gi / L_g. Bounds on the cell and on the sum have half of alpha each. Those of leaves include what cutting them
 can add.
 
-Where the lower bound on the number of rows in cell g is not positive, there may be none: no share is told.
+Where the lower bound on the number of rows in cell g is not positive, there may be none: it has no shares.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from core.arrays import Floats
 from core.domain.attribute import Attribute
 from core.domain.axis import Axis
 from core.errors import InvalidQuery
-from core.intervals.levels import MAX_LEVEL, alpha_of
+from core.intervals.levels import MAX_LEVEL, alpha_of, require_divisible
 from core.intervals.ratios import Ratio, ratio_intervals
 from core.noisy_histogram import NoisyHistogram
-from core.queries.boxes import no_such_attribute
+from core.queries.boxes import require_attributes
 from core.queries.denoise import CountsKind
 from core.queries.marginal import Grouping, Marginal, marginal
 from core.queries.slices import with_values
@@ -41,8 +41,9 @@ _HIGHEST = 0.999998  # of which half of alpha is left for each of two statements
 class Conditional:
     """A row for each cell of `given`, a column for each cell of `of`. Each interval holds by itself at the level.
 
-    `rows` is the noisy number of rows in each cell of `given`, between its `rows_bounds`. `told` says for which cells
-    shares are told; of the others they are NaN, between 0 and 1. `sizes` are how many neighbouring cells are one.
+    `rows` is the noisy number of rows in each cell of `given`, between its `rows_bounds`. `has_shares` says
+    which of these cells have shares; those of the others are NaN, between 0 and 1. The third part of `given` and `of`
+    is how many neighbouring cells are one.
     """
 
     level: float
@@ -50,7 +51,7 @@ class Conditional:
     of: tuple[Attribute, Axis, int]
     rows: Floats
     rows_bounds: tuple[Floats, Floats]
-    told: NDArray[np.bool_]
+    has_shares: NDArray[np.bool_]
     shares: Floats
     bounds: tuple[Floats, Floats]
 
@@ -60,9 +61,7 @@ def conditional(
 ) -> Conditional:
     """The shares of the cells of `of` among the rows in each cell of `given`; rows without a value of `of` left out."""
     alpha_of(level)
-    for name in (of, given):
-        if name not in histogram.domain.names:
-            raise InvalidQuery(no_such_attribute(histogram.domain))
+    require_attributes(histogram.domain, (of, given))
     if of == given:
         raise InvalidQuery(
             "Name two different attributes: one whose distribution is asked for, and one that it is given by."
@@ -78,18 +77,17 @@ def conditional(
     counts = both.counts.reshape(shape)
     if both.bounds is None:
         return _of_grid(part, both, counts, level, cells)
-    if level > _HIGHEST:
-        raise InvalidQuery(f"Of this form of release, ask for a level of at most {_HIGHEST}: it is divided.")
+    require_divisible(level, _HIGHEST)
     low, high = (side.reshape(shape) for side in both.bounds)
     most = both.grid.axes[0].value_cells if isinstance(part.cells, AdaptiveCells) else cells  # the same cells of it
     sums = marginal(part, (given,), level=each_level, counts=CountsKind.RAW, cells=most)
     if sums.bounds is None or sums.shape != shape[:1]:
         raise InvalidQuery("These cells do not add up to the cells of the other attribute; ask for fewer cells.")
     rows, rows_low, rows_high = sums.counts, *sums.bounds
-    told = (rows_low > 0.0) & (rows > 0.0)
-    above, below = np.where(told, rows_high, 1.0)[:, None], np.where(told, rows_low, 1.0)[:, None]
+    has_shares = (rows_low > 0.0) & (rows > 0.0)
+    above, below = np.where(has_shares, rows_high, 1.0)[:, None], np.where(has_shares, rows_low, 1.0)[:, None]
     ends = np.clip(low / above, 0.0, 1.0), np.clip(high / below, 0.0, 1.0)
-    return _made(both, level, (rows, rows_low, rows_high), told, counts, ends)
+    return _made(both, level, (rows, rows_low, rows_high), has_shares, counts, ends)
 
 
 def _require_few(shape: tuple[int, ...]) -> None:
@@ -105,12 +103,12 @@ def _of_grid(part: NoisyHistogram, both: Marginal, counts: Floats, level: float,
     rows, all_times, alpha = counts.sum(axis=1), times.sum(axis=1), alpha_of(level)
     whole = marginal(part, both.domain.names[:1], level=level, counts=CountsKind.RAW, cells=cells)
     reach = whole.reach or 0.0
-    told = rows - reach > 0.0
+    has_shares = rows - reach > 0.0
     ratios = [
         Ratio(np.array([count, total - count]), np.array([time, every - time]), np.array([1.0, 0.0]), (0.0, 1.0))
         if every > time
         else Ratio(np.array([count]), np.array([time]), np.array([1.0]), (0.0, 1.0))
-        for g in np.flatnonzero(told).tolist()
+        for g in np.flatnonzero(has_shares).tolist()
         for total, every in [(rows[g], all_times[g])]
         for count, time in zip(counts[g], times[g], strict=True)
     ]
@@ -118,20 +116,22 @@ def _of_grid(part: NoisyHistogram, both: Marginal, counts: Floats, level: float,
     if ratios:
         (intervals,) = ratio_intervals(part.law, ratios, (alpha,))
         for side, values in zip(ends, np.array(intervals).T, strict=True):
-            side[told] = values.reshape(-1, counts.shape[1])
-    return _made(both, level, (rows, rows - reach, rows + reach), told, counts, ends)
+            side[has_shares] = values.reshape(-1, counts.shape[1])
+    return _made(both, level, (rows, rows - reach, rows + reach), has_shares, counts, ends)
 
 
 def _made(
     both: Marginal,
     level: float,
     rows: tuple[Floats, Floats, Floats],
-    told: NDArray[np.bool_],
+    has_shares: NDArray[np.bool_],
     counts: Floats,
     ends: tuple[Floats, Floats],
 ) -> Conditional:
-    shares = np.where(told[:, None], np.clip(counts / np.where(told, rows[0], 1.0)[:, None], 0.0, 1.0), np.nan)
-    low = np.where(told[:, None], np.minimum(ends[0], np.nan_to_num(shares)), 0.0)
-    high = np.where(told[:, None], np.maximum(ends[1], np.nan_to_num(shares)), 1.0)
+    shares = np.where(
+        has_shares[:, None], np.clip(counts / np.where(has_shares, rows[0], 1.0)[:, None], 0.0, 1.0), np.nan
+    )
+    low = np.where(has_shares[:, None], np.minimum(ends[0], np.nan_to_num(shares)), 0.0)
+    high = np.where(has_shares[:, None], np.maximum(ends[1], np.nan_to_num(shares)), 1.0)
     given, of = zip(both.domain.attributes, both.grid.axes, both.grouping.sizes, strict=True)
-    return Conditional(level, given, of, rows[0], (rows[1], rows[2]), told, shares, (low, high))
+    return Conditional(level, given, of, rows[0], (rows[1], rows[2]), has_shares, shares, (low, high))

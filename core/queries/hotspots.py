@@ -36,11 +36,11 @@ from scipy.special import gammaln
 from core.arrays import Floats
 from core.domain.attribute import Ordered
 from core.errors import InvalidQuery
-from core.intervals.levels import MAX_LEVEL, Interval, alpha_of
+from core.intervals.levels import MAX_LEVEL, Interval, alpha_of, require_divisible
 from core.intervals.radius import equal_radius
 from core.mechanisms.law import NoiseLaw
 from core.noisy_histogram import NoisyHistogram
-from core.queries.boxes import no_such_attribute
+from core.queries.boxes import require_ordered
 from core.queries.denoise import CountsKind
 from core.queries.estimates import Estimate
 from core.queries.marginal import Marginal, marginal
@@ -76,7 +76,9 @@ class Hotspots:
 def hotspots(histogram: NoisyHistogram, names: tuple[str, ...], *, level: float, cells: int | None = None) -> Hotspots:
     """Regions of one or two ordered attributes, over the rows with a value of each, with at most `cells` on an axis."""
     alpha = alpha_of(level)
-    _require_ordered(histogram, names)
+    if len(names) not in (1, 2) or len(set(names)) != len(names):
+        raise InvalidQuery("Name one attribute, or two different ones: attributes=x,y.")
+    require_ordered(histogram.domain, names, lacking="neighbours")
     part = with_values(histogram, names)
     table = marginal(part, names, level=min(1.0 - alpha / 2.0, MAX_LEVEL), counts=CountsKind.RAW, cells=cells)
     if table.counts.size > MOST_CELLS:
@@ -90,8 +92,7 @@ def hotspots(histogram: NoisyHistogram, names: tuple[str, ...], *, level: float,
         most = on_grid.size(table.counts, alpha * _SHARE_OF_SIZE)[1]
         above = table.counts >= on_grid.thresholds(shares, most, alpha * (1.0 - _SHARE_OF_SIZE))
     else:
-        if level > _HIGHEST:
-            raise InvalidQuery(f"Of this form of release, ask for a level of at most {_HIGHEST}: it is divided.")
+        require_divisible(level, _HIGHEST)
         # Bounds of cells have half of alpha; that of n and chance have a quarter each.
         evidence, rows = _Bounded(*table.bounds_all), _size(part, names, level, alpha / 4.0)
         above = evidence.low >= _thresholds(None, shares, rows.high, alpha / 4.0 / shares.size)
@@ -100,20 +101,6 @@ def hotspots(histogram: NoisyHistogram, names: tuple[str, ...], *, level: float,
     count = max(0.0, float(table.counts.sum()))
     held = Interval(level, min(rows.low, count), max(rows.high, count))
     return Hotspots(table, Estimate(count, held), tuple(sorted(regions, key=lambda each: -(each.excess.value or 0.0))))
-
-
-def _require_ordered(histogram: NoisyHistogram, names: tuple[str, ...]) -> None:
-    domain = histogram.domain
-    if len(names) not in (1, 2) or len(set(names)) != len(names):
-        raise InvalidQuery("Name one attribute, or two different ones: attributes=x,y.")
-    for name in names:
-        if name not in domain.names:
-            raise InvalidQuery(no_such_attribute(domain))
-        if not domain.attributes[domain.names.index(name)].is_ordered:
-            raise InvalidQuery(
-                f"{name} is a category: its values have no neighbours. Leave it out, and ask for each of its values "
-                f"with group_by={name}."
-            )
 
 
 def _volumes(table: Marginal) -> Floats:

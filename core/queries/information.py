@@ -36,11 +36,11 @@ from scipy.special import ndtri
 
 from core.arrays import Floats
 from core.errors import InvalidQuery
-from core.intervals.levels import MAX_LEVEL, Interval, alpha_of
+from core.intervals.levels import MAX_LEVEL, Interval, alpha_of, require_divisible
 from core.intervals.radius import equal_radius
 from core.mechanisms.law import NoiseLaw
 from core.noisy_histogram import NoisyHistogram
-from core.queries.boxes import no_such_attribute
+from core.queries.boxes import require_attributes
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.estimates import Estimate
 from core.queries.marginal import Marginal, marginal
@@ -86,9 +86,7 @@ def information(
 ) -> Information:
     """Entropies over the rows with a value of both attributes, with at most `cells` cells on each axis."""
     alpha_of(level)
-    for name in (first, second):
-        if name not in histogram.domain.names:
-            raise InvalidQuery(no_such_attribute(histogram.domain))
+    require_attributes(histogram.domain, (first, second))
     if first == second:
         raise InvalidQuery("Name two different attributes: what one tells about the other is asked for.")
     part = with_values(histogram, (first, second))
@@ -101,8 +99,7 @@ def information(
             f"{MOST_CELLS:,} together)."
         )
     if both.bounds_all is not None:
-        if level > _HIGHEST:
-            raise InvalidQuery(f"Of this form of release, ask for a level of at most {_HIGHEST}: it is divided.")
+        require_divisible(level, _HIGHEST)
         return _by_bounds(part, both, level)
     counts = np.rint(both.counts).astype(np.int64).reshape(rows, columns)
     draws = both.grouping.cells_in_each().reshape(rows, columns) * (part.grid.cell_count // both.grid.cell_count)

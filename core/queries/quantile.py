@@ -19,7 +19,7 @@ from core.intervals.radius import radii
 from core.intervals.weighted_sums import STEPS, Rounding, Sums, by_steps
 from core.noisy_histogram import NoisyHistogram
 from core.queries.adaptive_quantiles import quantile_places
-from core.queries.boxes import no_such_attribute
+from core.queries.boxes import require_attributes
 from core.queries.denoise import nonnegative
 from core.queries.slices import with_values
 from core.queries.tables import SummedArea, grid_table
@@ -86,8 +86,7 @@ def quantile(synopsis: NoisyHistogram, name: str, q: float, *, level: float) -> 
 
 def _ordered_axis(synopsis: NoisyHistogram, name: str) -> int:
     """The place of an ordered attribute. InvalidQuery where there is none of that name."""
-    if name not in synopsis.domain.names:
-        raise InvalidQuery(no_such_attribute(synopsis.domain))
+    require_attributes(synopsis.domain, (name,))
     x = synopsis.domain.names.index(name)
     if not isinstance(synopsis.domain.attributes[x], Ordered):
         raise InvalidQuery(f"{name} is a category: its values have no order, so it has no quantiles.")

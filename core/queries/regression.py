@@ -47,16 +47,15 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from scipy.special import chdtri
 
 from core.arrays import Floats
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval, alpha_of
 from core.intervals.ratios import Ends
 from core.noisy_histogram import NoisyHistogram
-from core.queries.second_moments import Noise, SecondMoments, product, second_moments
+from core.queries.least_squares import FLAT, Errors, Fit
+from core.queries.second_moments import SecondMoments, second_moments
 
-_FLAT = 1e-9  # a variance below this share of the largest counts as none
 _MOST_MOVED = 0.9  # H beyond which the bound is of no use
 MOST_PREDICTORS = 12
 
@@ -65,7 +64,7 @@ MOST_PREDICTORS = 12
 class Coefficient:
     """A coefficient in the attributes' own units; `name` is None for the constant.
 
-    `value` is None where nothing can be told, `interval` where nothing bounds it. `shift` is how far the grid can move
+    `value` is None where the noise hides it, `interval` where nothing bounds it. `shift` is how far the grid can move
     it at most; `sheppard` is its value with Sheppard's correction.
     """
 
@@ -91,8 +90,8 @@ class Regression:
 
 _NO_ROWS = "No rows with a value of all these attributes can be told from noise."
 _HIDDEN = (
-    "The noise may hide that a predictor does not vary, or that one follows from the others: coefficients without a "
-    "value cannot be told. Name fewer predictors, or ask about more rows."
+    "Some coefficients have no value: within the noise, a predictor may not vary, or may follow from the others. Name "
+    "fewer predictors, or ask about more rows."
 )
 _LISTED = (
     "Of a release with a threshold, nothing bounds where the rows outside the listed cells lie: coefficients are those "
@@ -106,12 +105,12 @@ def regression(histogram: NoisyHistogram, target: str, on: tuple[str, ...], *, l
     if not 1 <= len(on) <= MOST_PREDICTORS:
         raise InvalidQuery(f"A regression takes 1 to {MOST_PREDICTORS} predictors.")
     moments = second_moments(histogram, (*on, target))
-    fit = _Fit.of(moments)
+    fit = Fit.of(moments)
     if fit is None:
         return _unknown(level, on, _NO_ROWS if moments.rows <= 0.0 else _HIDDEN)
     if moments.noise is None:
         return _answer(moments, fit, level, None, (0.0, 1.0), _LISTED)
-    errors = _Errors(moments, fit, moments.noise, moments.noise.covariances(), alpha)
+    errors = Errors(moments, fit, moments.noise, moments.noise.covariances(), alpha)
     return _answer(moments, fit, level, errors, errors.unexplained(), None)
 
 
@@ -120,136 +119,8 @@ def _unknown(level: float, on: tuple[str, ...], why: str) -> Regression:
     return Regression(nothing, None, Interval(level, 0.0, 1.0), why)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
-    """Estimates c in coordinates, and the coordinates in which S of the predictors is n times the identity.
-
-    `whitening` has a form in each row: W z has the sum of squares n along each of them, and no products. `residual` is
-    the form v - c'z.
-    """
-
-    estimates: Floats
-    whitening: Floats
-    residual: Floats
-    squares: float  # sum of y (v - c'z)^2
-    total: float  # sum of y (v - mean)^2
-
-    @classmethod
-    def of(cls, moments: SecondMoments) -> _Fit | None:
-        """None where the predictors' sums do not look like those of rows that vary."""
-        if moments.rows <= 0.0:
-            return None
-        p = len(moments.attributes) - 1
-        gram, cross = moments.sums[: p + 1, : p + 1], moments.sums[: p + 1, p + 1]
-        variances = np.diag(gram)
-        if variances.min() <= 0.0:
-            return None
-        scale = 1.0 / np.sqrt(variances)
-        values, vectors = np.linalg.eigh(gram * np.outer(scale, scale))
-        if values[0] <= _FLAT * values[-1]:
-            return None
-        whitening = sqrt(moments.rows) * (vectors / np.sqrt(values)).T * scale
-        estimates = whitening.T @ (whitening @ cross) / moments.rows
-        residual = np.append(-estimates, 1.0)
-        squares = float(residual @ moments.sums @ residual)
-        total = float(moments.sums[p + 1, p + 1] - cross[0] ** 2 / moments.rows)
-        return cls(estimates, whitening, residual, squares, total)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Errors:
-    """What the noise may add to estimates."""
-
-    moments: SecondMoments
-    fit: _Fit
-    noise: Noise
-    covariances: Floats
-    alpha: float
-
-    def interval(self, row: Floats) -> Ends | None:
-        """How far row'b may be below and above row'c, for a row in coordinates; None where nothing bounds it."""
-        turned = self.fit.whitening @ row
-        length = float(np.linalg.norm(turned))
-        basis = np.linalg.qr(np.column_stack([turned, np.eye(len(row))]))[0].T  # the first is along `turned`
-        forms = np.column_stack([basis @ self.fit.whitening, np.zeros(len(row))])
-        x, others, residual, n = forms[0], forms[1:], self.fit.residual, self.moments.rows
-        parts = product(x, residual), product(x, x)
-        second = 3.0 / n**2 * self._variance(product(others, x)).sum()
-        more = product(others, residual), product(others, x)
-        spread = np.zeros((2, 2))
-        for first, slope, weight in ((parts[0][None], parts[1][None], 1.0), (*more, second)):
-            spread += weight * np.array(
-                [
-                    [self._covariance(first, first), self._covariance(first, slope)],
-                    [self._covariance(first, slope), self._covariance(slope, slope)],
-                ]
-            )
-        ends, f = (0.0, 0.0), 0.0
-        for _ in range(2):  # at the estimate, then at both ends
-            f = max(f, *(self._factor(parts[0] - h * parts[1]) for h in ends))
-            roots = _roots(n**2 - f * spread[1, 1], -f * spread[0, 1], -f * spread[0, 0])
-            if roots is None:
-                return None
-            ends = roots
-        return float(ends[0] * length), float(ends[1] * length)
-
-    def unexplained(self) -> Ends:
-        """The interval of 1 - R squared."""
-        moments, fit = self.moments, self.fit
-        p = len(moments.attributes) - 1
-        centred = np.zeros(p + 2)
-        centred[0], centred[-1] = -moments.sums[0, p + 1] / moments.rows, 1.0
-        one = np.eye(p + 2)[0]
-        forms = np.column_stack([fit.whitening, np.zeros(p + 1)])
-        most = float(chdtri(1, self.alpha)) / moments.rows
-        of_fit = most * float(self._variance(product(forms, fit.residual)).sum())
-        of_mean = most * float(self._variance(product(one, centred)[None]).sum())
-        parts = product(fit.residual, fit.residual), product(centred, centred)
-        low = self._fieller(parts, fit.squares, fit.total + of_mean)[0]
-        high = self._fieller(parts, fit.squares + of_fit, fit.total)[1]
-        return low, high
-
-    def _fieller(self, parts: tuple[Floats, Floats], above: float, below: float) -> Ends:
-        """The theta in [0, 1] with |above - theta below| within the radius of the noise of that."""
-        if below <= 0.0:
-            return 0.0, 1.0
-        value, (first, second) = float(np.clip(above / below, 0.0, 1.0)), parts
-        f, v = max(self._factor(first - theta * second) for theta in (0.0, value, 1.0)), self.covariances
-        ends = _roots(
-            below**2 - f * float(second @ v @ second),
-            above * below - f * float(first @ v @ second),
-            above**2 - f * float(first @ v @ first),
-        )
-        if ends is None:
-            return 0.0, 1.0
-        low, high = np.clip(ends, 0.0, 1.0).tolist()
-        return min(low, value), max(high, value)
-
-    def _factor(self, combination: Floats) -> float:
-        """The squared radius in variances."""
-        variance = float(self._variance(combination[None])[0])
-        return self.noise.radius(combination, self.alpha) ** 2 / variance if variance > 0.0 else 0.0
-
-    def _variance(self, combinations: Floats) -> Floats:
-        """The variance of the noise of each row of combinations."""
-        variances: Floats = np.maximum(np.einsum("ri,ij,rj->r", combinations, self.covariances, combinations), 0.0)
-        return variances
-
-    def _covariance(self, first: Floats, second: Floats) -> float:
-        """Summed over rows of combinations."""
-        return float(np.einsum("ri,ij,rj->", first, self.covariances, second))
-
-
-def _roots(a: float, b: float, c: float) -> Ends | None:
-    """The roots of a x^2 - 2 b x + c, which is not positive somewhere; None unless a is positive."""
-    if a <= 0.0:
-        return None
-    root = sqrt(max(b * b - a * c, 0.0))
-    return (b - root) / a, (b + root) / a
-
-
 def _answer(
-    moments: SecondMoments, fit: _Fit, level: float, errors: _Errors | None, unexplained: Ends, why: str | None
+    moments: SecondMoments, fit: Fit, level: float, errors: Errors | None, unexplained: Ends, why: str | None
 ) -> Regression:
     p = len(moments.attributes) - 1
     back = _own_units(moments)
@@ -293,8 +164,8 @@ def _own_units(moments: SecondMoments) -> Floats:
     return back
 
 
-def _grid_shift(moments: SecondMoments, fit: _Fit) -> float | None:
-    """How far the grid moves coefficients at most, in the coordinates of `_Fit`; None where nothing bounds it."""
+def _grid_shift(moments: SecondMoments, fit: Fit) -> float | None:
+    """How far the grid moves coefficients at most, in the coordinates of `Fit`; None where nothing bounds it."""
     p = len(moments.attributes) - 1
     moved = float(np.linalg.norm(np.linalg.norm(fit.whitening[:, 1:], axis=0) * moments.reach[:p]))
     if moved >= _MOST_MOVED:
@@ -310,6 +181,6 @@ def _with_sheppard(moments: SecondMoments) -> Floats | None:
     gram = moments.sums[: p + 1, : p + 1].copy()
     gram[np.arange(1, p + 1), np.arange(1, p + 1)] -= moments.rows * moments.reach[:p] ** 2 / 3.0
     scale = np.diag(gram)
-    if scale.min() <= 0.0 or np.linalg.eigvalsh(gram / np.sqrt(np.outer(scale, scale)))[0] <= _FLAT:
+    if scale.min() <= 0.0 or np.linalg.eigvalsh(gram / np.sqrt(np.outer(scale, scale)))[0] <= FLAT:
         return None
     return np.asarray(np.linalg.solve(gram, moments.sums[: p + 1, p + 1]), dtype=np.float64)

@@ -15,7 +15,6 @@ cells, and `noise` is None.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations_with_replacement
 from math import prod
 from typing import Protocol
@@ -31,7 +30,7 @@ from core.intervals.radius import radius
 from core.mechanisms.law import NoiseLaw
 from core.noisy_histogram import NoisyHistogram
 from core.queries.adaptive_moments import Middles, MonomialSums, leaf_shifts
-from core.queries.boxes import no_such_attribute
+from core.queries.boxes import require_ordered
 from core.queries.estimates import half_cell
 from core.queries.listed_moments import cell_means
 from core.queries.marginal import raw_marginal
@@ -92,26 +91,14 @@ def product(first: Floats, second: Floats) -> Floats:
 
 def second_moments(histogram: NoisyHistogram, names: tuple[str, ...]) -> SecondMoments:
     """S for attributes with these names. InvalidQuery where one of them is no ordered attribute, or named twice."""
-    _require_ordered(histogram, names)
+    require_ordered(histogram.domain, names, lacking="order and no distances")
+    if len(set(names)) != len(names):
+        raise InvalidQuery("Name each attribute once.")
     part = with_values(histogram, names)
     if isinstance(part.cells, AdaptiveCells):
         return _of_leaves(part, part.cells, names)
     table = grid_table(part)
     return _of_listed(table, names) if isinstance(table, ListedCells) else _of_grid(part, names)
-
-
-def _require_ordered(histogram: NoisyHistogram, names: tuple[str, ...]) -> None:
-    domain = histogram.domain
-    for name in names:
-        if name not in domain.names:
-            raise InvalidQuery(no_such_attribute(domain))
-        if not domain.attributes[domain.names.index(name)].is_ordered:
-            raise InvalidQuery(
-                f"{name} is a category: its values have no order and no distances. Leave it out, and ask for each of "
-                f"its values with group_by={name}."
-            )
-    if len(set(names)) != len(names):
-        raise InvalidQuery("Name each attribute once.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,21 +158,17 @@ def _of_grid(part: NoisyHistogram, names: tuple[str, ...]) -> SecondMoments:
     return _made(attributes, np.array(means), np.array([half_cell(part, x) for x in axes]), sums, noise)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _LeafNoise:
     """Leaves: sums of monomials, reordered as products."""
 
     sums: MonomialSums
     order: list[int]
 
-    @cached_property
-    def _covariances(self) -> Floats:
-        covariances: Floats = self.sums.covariances[np.ix_(self.order, self.order)]
-        return covariances
-
     def covariances(self) -> Floats:
         """Those of the fused estimates."""
-        return self._covariances
+        covariances: Floats = self.sums.covariances[np.ix_(self.order, self.order)]
+        return covariances
 
     def radius(self, combination: Floats, alpha: float) -> float:
         """The radius of weighted sums of leaves."""
@@ -222,10 +205,9 @@ def _counted(monomial: tuple[int, ...]) -> set[tuple[int, int]]:
 def _of_listed(listed: ListedCells, names: tuple[str, ...]) -> SecondMoments:
     part = listed.synopsis
     attributes, axes = _attributes(part, names), [part.domain.names.index(name) for name in names]
-    halves = np.array([attribute.width / 2.0 for attribute in attributes])
-    starts = np.array([attribute.start for attribute in attributes])
+    start, half = _units(attributes)
     own = np.stack([cell_means(listed, x) for x in axes], axis=1)
-    unit = (own - starts) / halves - 1.0
+    unit = (own - start) / half - 1.0
     total = float(listed.counts.sum())
     means = listed.counts @ unit / total if total > 0.0 else np.zeros(len(axes))
     z = np.column_stack([np.ones(len(unit)), unit - means])
@@ -240,9 +222,14 @@ def _made(
     sums: Floats,
     noise: Noise | None,
 ) -> SecondMoments:
-    half = np.array([attribute.width / 2.0 for attribute in attributes])
-    start = np.array([attribute.start for attribute in attributes])
+    start, half = _units(attributes)
     return SecondMoments(attributes, start + half * (1.0 + means), half, reach / half, sums, noise)
+
+
+def _units(attributes: tuple[Ordered, ...]) -> tuple[Floats, Floats]:
+    """Start and half width of each: value = start + half (1 + coordinate)."""
+    start = np.array([attribute.start for attribute in attributes])
+    return start, np.array([attribute.width / 2.0 for attribute in attributes])
 
 
 def _attributes(part: NoisyHistogram, names: tuple[str, ...]) -> tuple[Ordered, ...]:

@@ -27,7 +27,7 @@ from core.errors import InvalidQuery
 from core.mechanisms.law import NoiseLaw
 from core.noisy_histogram import NoisyHistogram, WholeSize
 from core.queries.adaptive_slices import LeafPart, leaf_part, leaves_with_values
-from core.queries.boxes import Box, Chosen, no_such_attribute
+from core.queries.boxes import Box, Chosen, require_attributes
 from core.queries.edges import Edges
 
 Places = NDArray[np.int64] | None  # the cells of an axis, ascending; None for all of them
@@ -109,8 +109,7 @@ def slice_of(histogram: NoisyHistogram, box: Box) -> Slice:
 def group(histogram: NoisyHistogram, name: str) -> list[tuple[str, Slice]]:
     """A slice for each cell of a category, in order, with its label. InvalidQuery where it is no category."""
     domain = histogram.domain
-    if name not in domain.names:
-        raise InvalidQuery(no_such_attribute(domain))
+    require_attributes(domain, (name,))
     attribute = domain.attributes[domain.names.index(name)]
     if not isinstance(attribute, Category):
         raise InvalidQuery(f"Answers are grouped by a category; {name} is none. Ask for ranges of it one by one.")

@@ -49,7 +49,7 @@ def render(document: dict[str, Any]) -> str:
 
 
 def _operation(operation: Operation) -> str:
-    parameters = [(*each[:4], prose(each[4])) for each in operation.parameters]
+    parameters = [each._replace(meaning=prose(each.meaning)) for each in operation.parameters]
     refusals = ", ".join(f"`{code}`" for code in operation.refusals)
     return sections(
         [

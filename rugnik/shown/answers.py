@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rugnik import wire
-from rugnik.shown.digits import NONE, between, place, rows, rows_between, short, value
+from rugnik.shown.digits import NONE, between, both_ends, place, rows, rows_between, short, value
 from rugnik.shown.view import Bars, Chart, Map, Table, View, Whiskers
 from rugnik.wire.cells import Axis
 from rugnik.wire.cells import Box as CellBox
@@ -29,7 +29,7 @@ def count_view(answer: wire.Count) -> View:
     interval, noise, cut = answer.interval, answer.noise, answer.discretisation
     whole = f"{rows_between(interval.low, interval.high)} rows at level {interval.level:g}, about {rows(answer.count)}"
     parts = f"noise alone: {rows_between(noise.low, noise.high)}; without and with cut cells: "
-    box = "".join(f"; {name} from {ends.low} to {ends.high}" for name, ends in (answer.snapped or {}).items())
+    box = "".join(f"; {name} from {side.low} to {side.high}" for name, side in (answer.snapped or {}).items())
     line = f"{whole}; {parts}{rows_between(cut.low, cut.high)}{box}"
     chart = Whiskers(
         "rows",
@@ -129,7 +129,7 @@ def quantiles_view(answer: wire.Quantiles) -> View:
     listed = [(f"{each.q:g}", each.value, each.interval.low, each.interval.high) for each in answer.quantiles]
     cells = [between(each.discretisation.low, each.discretisation.high) for each in answer.quantiles]
     body = tuple(
-        (q, value(at, low, high), value(low, low, high), value(high, low, high), cell)
+        (q, value(at, low, high), *both_ends(low, high), cell)
         for (q, at, low, high), cell in zip(listed, cells, strict=True)
     )
     line = ", ".join(f"{q}: {value(at, low, high)} ({between(low, high)})" for q, at, low, high in listed[:5])
@@ -142,8 +142,8 @@ def moments_view(answer: wire.Moments) -> View:
     body, correlations = [], []
     for (name, of, estimate), shift in zip(answer.estimates(), answer.shifts(), strict=True):
         low, high = estimate.interval.low, estimate.interval.high
-        ends = (value(low, low, high), value(high, low, high))
-        body.append((name, of, value(estimate.value, low, high), *ends, NONE if shift is None else value(shift)))
+        added = NONE if shift is None else value(shift)
+        body.append((name, of, value(estimate.value, low, high), *both_ends(low, high), added))
         if name == "correlation":
             correlations.append((of, estimate.value, low, high))
     size, interval = answer.size, answer.size.interval

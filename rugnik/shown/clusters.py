@@ -58,16 +58,16 @@ def _dates(low: list[float | str], high: list[float | str]) -> tuple[str, str] |
 def scan_view(answer: wire.Scan) -> View:
     """Stability and inertia by k; the k that the service recommends, where it does, stands out."""
     at = tuple(line.k for line in answer.scan)
-    recommended = answer.raw.get("recommended")
-    advice = recommended if isinstance(recommended, dict) else {}
-    marked = advice["k"] if advice.get("k") in at else None
+    advice = answer.recommended
+    marked = advice.k if advice is not None and advice.k in at else None
     charts = tuple(
         Line(("k", name), at, tuple(getattr(line, name) for line in answer.scan), marked)
         for name in ("stability", "inertia")
     )
     body = tuple((str(line.k), f"{line.stability:.2f}", f"{line.inertia:.4g}") for line in answer.scan)
     stable = ", ".join(f"{line.k}: {line.stability:.2f}" for line in answer.scan)
-    remarks = (*filter(None, [advice.get("reason"), answer.method_reason]),)
+    reason = None if advice is None else advice.reason
+    remarks = (*filter(None, [reason, answer.method_reason]),)
     table = Table(("k", "stability", "inertia"), body, len(body))
     return View("Scan", f"stability by k: {stable}", charts, (table,), remarks)
 

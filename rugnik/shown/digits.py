@@ -35,9 +35,14 @@ def value(given: Any, low: Any = None, high: Any = None) -> str:
     return f"{given:,.4g}"
 
 
+def both_ends(low: Any, high: Any) -> tuple[str, str]:
+    """Both ends of an interval of values."""
+    return value(low, low, high), value(high, low, high)
+
+
 def between(low: Any, high: Any) -> str:
     """An interval of values."""
-    return f"{value(low, low, high)} to {value(high, low, high)}"
+    return " to ".join(both_ends(low, high))
 
 
 def short(text: str, most: int = 28) -> str:

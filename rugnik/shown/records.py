@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from rugnik import wire
 from rugnik.shown.digits import NONE, between, rows, short, value
 from rugnik.shown.view import Table, View
-from rugnik.wire.base import Reply
+from rugnik.wire.base import Reply, field_names
 
 _NEWEST = 10
 
@@ -66,8 +65,8 @@ def release_view(release: wire.Release) -> View:
         ("charged", f"epsilon {release.charge.epsilon}, entry {release.charge.seq} of the ledger"),
         ("synopsis", _digest(release.synopsis)),
     ]
-    ingest = getattr(release, "ingest", None)
-    if ingest is not None:
+    if isinstance(release, wire.Published) and release.ingest is not None:
+        ingest = release.ingest
         facts.append(("rows read", f"{rows(ingest.rows_read)}, of which {rows(ingest.rows_dropped)} were dropped"))
     line = f"{named}: {release.state}, epsilon {release.charge.epsilon}, {', '.join(release.attributes)}"
     return View("Release", line, tables=(_facts(facts),), remarks=tuple(filter(None, [plan.note])))
@@ -85,10 +84,9 @@ def plan_view(plan: wire.Plan) -> View:
         if predicted.count_error is not None:
             error = f"{rows(predicted.count_error)} rows or less by noise, 95 % of them"
             facts.append(("counts are off by", error))
-    budget = plan.raw.get("budget")
-    if isinstance(budget, dict):
-        after = budget.get("after") or "not enough"
-        facts.append(("budget", f"epsilon {budget.get('remaining')} now, {after} after it"))
+    if plan.budget is not None:
+        after = plan.budget.after or "not enough"
+        facts.append(("budget", f"epsilon {plan.budget.remaining} now, {after} after it"))
     tables = [_facts(facts)]
     if plan.attributes:
         costs = tuple((each.name, f"{each.cells:,}", each.note) for each in plan.attributes)
@@ -143,7 +141,7 @@ def in_short(given: Any) -> str:
             low, high = given.interval.low, given.interval.high
             return f"{value(given.value, low, high)} ({between(low, high)})"
         case Reply():
-            parts = [f"{each.name} {in_short(getattr(given, each.name))}" for each in fields(given)]  # type: ignore[arg-type]
+            parts = [f"{name} {in_short(getattr(given, name))}" for name in field_names(given)]
             return short(", ".join(parts), 80)
         case tuple() | list():
             return short(", ".join(map(in_short, given[:8])) + (", …" if len(given) > 8 else ""), 80)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rugnik import wire
 from rugnik.shown.answers import MOST_ROWS, MOST_SQUARES, cell_map, cell_names, whiskers
-from rugnik.shown.digits import NONE, between, rows, rows_between, value
+from rugnik.shown.digits import NONE, between, both_ends, rows, rows_between, value
 from rugnik.shown.view import Table, View
 
 
@@ -15,8 +13,8 @@ def regression_view(answer: wire.Regression) -> View:
     body = []
     for each in answer.coefficients:
         low, high = (None, None) if each.interval is None else (each.interval.low, each.interval.high)
-        ends = (value(low, low, high), value(high, low, high))
-        body.append((each.name or "(constant)", value(each.value, low, high), *ends, value(each.discretisation)))
+        fitted = (value(each.value, low, high), *both_ends(low, high))
+        body.append((each.name or "(constant)", *fitted, value(each.discretisation)))
     parts = " + ".join(at if name == "(constant)" else f"{at} {name}" for name, at, *_ in body)
     line = f"{answer.target} = {parts.replace('+ -', '- ')}; R squared {_estimate(answer.r_squared)}"
     table = Table(("predictor", "value", "low", "high", "grid adds up to"), tuple(body), len(body))
@@ -34,18 +32,18 @@ def components_view(answer: wire.Components) -> View:
     """Shares of variance with intervals, and the loadings of each component."""
     body, listed = [], []
     for number, each in enumerate(answer.components, start=1):
-        share, ends = each.share, each.share.interval
+        share = each.share
         turned = "undetermined" if each.angle is None else f"{each.angle:.1f}\u00b0"
         loadings = (f"{loading:.2f}" for loading in each.loadings)
         body.append(
             (
                 str(number),
-                f"{value(share.value, ends.low, ends.high)} ({between(ends.low, ends.high)})",
+                _estimate(share),
                 turned,
                 *loadings,
             )
         )
-        listed.append((f"component {number}", share.value, ends.low, ends.high))
+        listed.append((f"component {number}", share.value, share.interval.low, share.interval.high))
     shares = ", ".join(
         NONE if each.share.value is None else f"{100 * each.share.value:.0f} %" for each in answer.components
     )
@@ -62,9 +60,7 @@ def conditional_view(answer: wire.Conditional) -> View:
         shares = each.shares or (None,) * len(each.low)
         for cell, (share, low, high) in enumerate(zip(shares, each.low, each.high, strict=True)):
             box = (*answer.given.side(place), *answer.attribute.side(cell))
-            body.append(
-                (*cell_names(axes, box), value(share, low, high), value(low, low, high), value(high, low, high))
-            )
+            body.append((*cell_names(axes, box), value(share, low, high), *both_ends(low, high)))
     of, given = answer.attribute, answer.given
     line = f"shares of {of.cells:,} cells of {of.name} in each of {given.cells:,} cells of {given.name}"
     table = Table((given.name, of.name, "share", "low", "high"), tuple(body[:MOST_ROWS]), len(body))
@@ -78,10 +74,7 @@ def information_view(answer: wire.Information) -> View:
     named = [(f"entropy of {each.name}", each.entropy) for each in answer.attributes]
     named += [("joint entropy", answer.joint_entropy), ("mutual information", answer.mutual_information)]
     listed = [(name, each.value, each.interval.low, each.interval.high) for name, each in named]
-    body = tuple(
-        (name, value(bits, low, high), value(low, low, high), value(high, low, high))
-        for name, bits, low, high in listed
-    )
+    body = tuple((name, value(bits, low, high), *both_ends(low, high)) for name, bits, low, high in listed)
     first, second = (each.name for each in answer.attributes)
     line = f"{first} and {second} share {_estimate(answer.mutual_information)} bits"
     table = Table(("quantity", "bits", "low", "high"), body, len(body))
@@ -92,13 +85,13 @@ def hotspots_view(answer: wire.Hotspots) -> View:
     """Regions by their bounding boxes, the largest excess first."""
     body, listed = [], []
     for number, each in enumerate(answer.regions, start=1):
-        box = tuple(end for ends in each.ranges for end in (ends.low, ends.high))
+        box = tuple(end for side in each.ranges for end in (side.low, side.high))
         excess, count = each.excess, each.count.interval
-        ends = (excess.interval.low, excess.interval.high)
-        more = f"{rows(excess.value)} ({rows_between(*ends)})"
+        low, high = excess.interval.low, excess.interval.high
+        more = f"{rows(excess.value)} ({rows_between(low, high)})"
         sizes = (str(len(each.cells)), rows_between(count.low, count.high), rows(each.expected))
         body.append((str(number), *cell_names(answer.attributes, box), *sizes, more))
-        listed.append((f"region {number}", excess.value, *ends))
+        listed.append((f"region {number}", excess.value, low, high))
     names = tuple(axis.name for axis in answer.attributes)
     said = f"{len(body):,} regions stand out" if len(body) > 1 else "one region stands out"
     line = f"{', '.join(names)}: {said if body else 'no region stands out'} at level {answer.level:g}"
@@ -106,6 +99,6 @@ def hotspots_view(answer: wire.Hotspots) -> View:
     return View("Hotspots", line, whiskers("rows more than expected", listed), (table,) if body else ())
 
 
-def _estimate(estimate: wire.Estimate) -> Any:
-    ends = estimate.interval
-    return f"{value(estimate.value, ends.low, ends.high)} ({between(ends.low, ends.high)})"
+def _estimate(estimate: wire.Estimate) -> str:
+    low, high = estimate.interval.low, estimate.interval.high
+    return f"{value(estimate.value, low, high)} ({between(low, high)})"

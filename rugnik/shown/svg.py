@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rugnik.shown.digits import short, value
+from rugnik.shown.digits import both_ends, short, value
 from rugnik.shown.html import Markup, element
 from rugnik.shown.view import Bars, Chart, Line, Map, Points, Whiskers
 
@@ -79,7 +79,7 @@ def _whiskers(chart: Whiskers) -> Markup:
             parts += [_stroke(scale(low), y, scale(high), y)]
             parts += [_stroke(scale(end), y - 4, scale(end), y + 4) for end in (low, high)]
         parts += [element("circle", cx=scale(at), cy=y, r=3.5, fill=_COLOUR), _text(name, left - 8, y + 4, "end")]
-    words = chart.ends or (value(scale.low, scale.low, scale.high), value(scale.high, scale.low, scale.high))
+    words = chart.ends or both_ends(scale.low, scale.high)
     foot = _across(chart.axis, words, left, _WIDTH - 20, height)
     return _svg(f"{chart.axis}: values with intervals", _WIDTH, height, *parts, *foot)
 
@@ -93,7 +93,7 @@ def _across(axis: str, ends: tuple[str, str], left: float, right: float, height:
 
 def _upward(axis: str, scale: Scale) -> list[Markup]:
     """The words beside a chart: its highest number, zero or the lowest one, and what they count."""
-    low, high = (value(end, scale.low, scale.high) for end in (scale.low, scale.high))
+    low, high = both_ends(scale.low, scale.high)
     top, bottom = _TOP + 4, _HEIGHT - _BOTTOM + 4
     return [
         _text(high, _LEFT - 6, top, "end"),
@@ -165,10 +165,7 @@ def _points(chart: Points) -> Markup:
             _stroke(at[0], y(low[1]), at[0], y(high[1])),
             _text(str(i + 1), at[0] + radius + 6, at[1] + 4),
         ]
-    ends = [
-        words or (value(scale.low, scale.low, scale.high), value(scale.high, scale.low, scale.high))
-        for words, scale in zip(chart.ends, (x, y), strict=True)
-    ]
+    ends = [words or both_ends(scale.low, scale.high) for words, scale in zip(chart.ends, (x, y), strict=True)]
     foot = _across(chart.axes[0], ends[0], _LEFT, 330, height)
     beside = [
         _text(short(ends[1][1], 9), _LEFT - 6, _TOP + 4, "end"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any
 
 from rugnik import wire
 from rugnik.shown import answers, clusters, records, statistics
 from rugnik.shown.view import Table, View
-from rugnik.wire.base import Reply
+from rugnik.wire.base import Reply, field_names
 
 MOST_ROWS = 20  # of a table that has no view of its own
 
@@ -56,13 +55,13 @@ def text(reply: Reply) -> str:
 
 def any_view(reply: Reply) -> View:
     """The fields of a reply by their names, and its lists as tables: for types of a newer service, too."""
-    common = {field.name for field in fields(wire.Answer)} if isinstance(reply, wire.Answer) else set()
-    held = {field.name: getattr(reply, field.name) for field in fields(reply) if field.name not in common}  # type: ignore[arg-type]
+    common = field_names(wire.Answer) if isinstance(reply, wire.Answer) else ()
+    held = {name: getattr(reply, name) for name in field_names(reply) if name not in common}
     lists = {name: each for name, each in held.items() if _is_list(each)}
     plain = [(name, records.in_short(each)) for name, each in held.items() if name not in lists and each is not None]
     tables = [Table(("", ""), tuple(plain), len(plain))] if plain else []
     for name, each in lists.items():
-        names = [field.name for field in fields(each[0])]
+        names = field_names(each[0])
         rows = [[records.in_short(getattr(row, column)) for column in names] for row in each[:MOST_ROWS]]
         tables.append(Table((names[0] if name in names else f"{name}: {names[0]}", *names[1:]), tuple(rows), len(each)))
     line = ", ".join(f"{name}={words}" for name, words in plain[:4]) or ", ".join(

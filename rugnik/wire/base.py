@@ -101,6 +101,12 @@ def dumped(value: Body | Reply) -> bytes:
     return json.dumps(value, default=json_fields, allow_nan=False, separators=(",", ":")).encode()
 
 
+def field_names(reply: Reply | type[Reply]) -> list[str]:
+    """The names of the fields, in their order."""
+    wire_type: Any = reply if isinstance(reply, type) else type(reply)
+    return list(_members(wire_type))
+
+
 @cache
 def _members(cls: type[Any]) -> dict[str, tuple[Any, Any]]:
     """Type and default of each field; MISSING for a field without a default."""

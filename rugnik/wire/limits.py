@@ -82,5 +82,6 @@ Level = Annotated[
     Limits(gt=0, le=MAX_LEVEL),
     Doc(f"The probability that an interval is to hold with: above 0, up to {MAX_LEVEL}."),
 ]
+Cells = Annotated[int | None, Limits(ge=1, le=2**16), Doc("At most so many cells on an axis: neighbours are added up.")]
 Seed = Annotated[int, Limits(ge=0, lt=2**63), Doc("A public seed: the same seed gives the same answer.")]
 Method = Annotated[str, one_of("posterior", "projected", "thresholded", "lloyd"), Doc("How centres are placed.")]

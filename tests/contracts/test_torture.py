@@ -21,11 +21,11 @@ from tests.support.signed_log import SignedLog, entries
 from torture import faults
 from torture.__main__ import PARTS, main
 from torture.broken.mutant import Mutant
-from torture.console import Result
+from torture.console import ROOT, Result
 from torture.crash_steps import state_after
 from torture.faults.trial import Fault, Strike, tried
 from torture.model import Broken, Model
-from torture.mutants import MUTANTS, ROOT
+from torture.mutants import MUTANTS
 from torture.racers import Reply
 from torture.services import Place, place
 from torture.signed_tree import SeenLog, root_of
@@ -204,6 +204,6 @@ def test_a_fault_that_loses_something_is_found(monkeypatch: pytest.MonkeyPatch) 
     @contextmanager
     def forgetful() -> Iterator[tuple[Place, Strike]]:
         with place("SQLite") as here:
-            yield here, lambda scene: scene.told.charged.add("r0000000000000000")
+            yield here, lambda scene: scene.acknowledged.charged.add("r0000000000000000")
 
-    assert tried(Fault("forgetful", forgetful)).remark == "An acknowledged charge is missing."
+    assert tried(Fault("forgetful", forgetful)).remark == "1 place failed: An acknowledged charge is missing."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.paper_rows import PRINTED, coreset_value, published_value
+from bench.paper_rows import PRINTED, coreset_value, generator, published
 from bench.published import SEEDS, Cell, Setting, dataset, printed
 from core.clustering.kmeans import lloyd, nearest, plus_plus
 from core.randomness import seeded
@@ -25,7 +25,7 @@ def test_the_printed_wcss_is_reproduced(method: str) -> None:
     """Over the paper's fifty datasets each entry is within 10 % of print, and their mean within 3 %."""
     private, _bare = printed()
     cells = [Cell(method, setting, epsilon) for setting in SETTINGS for epsilon in EPSILONS]
-    ratios = [np.mean([published_value(cell, seed) for seed in SEEDS]) / private[cell] for cell in cells]
+    ratios = [np.mean([_published_value(cell, seed) for seed in SEEDS]) / private[cell] for cell in cells]
     assert ratios == pytest.approx([1] * len(cells), abs=ENTRY_ERROR)
     assert np.mean(ratios) == pytest.approx(1, abs=MEAN_ERROR)
 
@@ -60,3 +60,9 @@ def test_the_datasets_are_those_of_the_paper() -> None:
     for setting, value in single.items():
         wcss = np.mean([np.square(dataset(setting, seed)).sum() / setting.K for seed in SEEDS])
         assert wcss == pytest.approx(value, rel=0.01)
+
+
+def _published_value(cell: Cell, seed: int) -> float:
+    """One dataset in one cell under the rule `published` alone: the same number as `measure` gives, in less time."""
+    _counts, runs = published(cell, dataset(cell.setting, seed), generator(cell, seed))
+    return runs.best_by_points()

@@ -76,7 +76,7 @@ _MIXED_ORDER = {"epsilon": "1", "clusters": 1, "size": {"declared": 10**6}}
 
 _TENS, _UNITS, _POINT = 50, 10, 0.3
 _AROUND = 170  # a base cell is cut from about here on, so that both kinds of path come about
-_LAYERED = [
+_LAYERED: list[dict[str, Any]] = [
     {"name": "tens", "kind": "category", "values": [f"t{number}" for number in range(_TENS)]},
     {"name": "units", "kind": "category", "values": [f"u{number}" for number in range(_UNITS)]},
     {"name": "x", "lower": 0, "upper": 1},

@@ -53,11 +53,17 @@ def best_rule(scores: Scores, coins: Coins, error: float) -> Rule:
     limits = np.unique(np.concatenate([limits, usual]))
     nothing = Rule(-math.inf, math.inf)  # where all scores are the same
     rules = [nothing, *(Rule(low, high) for low in limits for high in limits if low < high)]
-    return max(rules, key=lambda rule: lower_bound(*rule.right(scores, coins), error))
+    return max(rules, key=lambda rule: audited_by(rule, scores, coins, error))
 
 
 def audited(scores: Scores, coins: Coins, error: float) -> float:
     """The lower bound on epsilon from releases, one a row: limits from the first half, guesses in the second."""
     half = len(scores) // 2
     rule = best_rule(scores[:half], coins[:half], error)
-    return lower_bound(*rule.right(scores[half:], coins[half:]), error)
+    return audited_by(rule, scores[half:], coins[half:], error)
+
+
+def audited_by(rule: Rule, scores: Scores, coins: Coins, error: float) -> float:
+    """The lower bound on epsilon from guesses by one rule."""
+    right, guesses = rule.right(scores, coins)
+    return lower_bound(right, guesses, error)

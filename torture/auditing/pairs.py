@@ -97,9 +97,8 @@ def _looks(api: Api, pair: Neighbours, side: int, name: str, lines: io.StringIO)
             replies[f"{what}, {role.value}"] = api.call(role, "GET", path)
     seen = {what: _seen(reply, name, release) for what, reply in replies.items()}
     assert seen["uploaded"][0] in {200, 422}, replies["uploaded"].text
-    seen["log"] = [_without(json.loads(line), {"timestamp", "milliseconds"}) for line in lines.getvalue().splitlines()]
-    seen["log"] = _renamed(json.dumps(seen["log"]), name, release)
-    return seen
+    log = [_without(json.loads(line), {"timestamp", "milliseconds"}) for line in lines.getvalue().splitlines()]
+    return {**seen, "log": _renamed(json.dumps(log), name, release)}
 
 
 def _plan(order: dict[str, Any]) -> dict[str, Any]:
@@ -127,10 +126,10 @@ def _seen(reply: Response, name: str, release: str) -> tuple[int, Any, Any]:
     )
     kind = reply.headers.get("content-type", "")
     if "json" in kind:
-        told = reply.json()
-        if isinstance(told, dict):
-            told.pop("ingest", None)  # the curator's own, in this reply only
-        return reply.status_code, headers, _renamed(json.dumps(_without(told, _NAMELESS)), name, release)
+        body = reply.json()
+        if isinstance(body, dict):
+            body.pop("ingest", None)  # the curator's own, in this reply only
+        return reply.status_code, headers, _renamed(json.dumps(_without(body, _NAMELESS)), name, release)
     if "csv" in kind or "html" in kind:
         return reply.status_code, headers, _renamed(reply.text, name, release)
     return reply.status_code, headers, len(reply.content)

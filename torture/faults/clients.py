@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import Any
 
 import httpx
 
@@ -23,7 +24,7 @@ _IDLE_SECONDS, _BYTES_PER_SECOND = 0.5, 1000
 
 
 @contextmanager
-def _place(strike: Strike, **own: object) -> Iterator[tuple[Place, Strike]]:
+def _place(strike: Strike, **own: Any) -> Iterator[tuple[Place, Strike]]:
     with folder() as made:
         yield Place(settings(made, max_uploads=2 * _AT_ONCE, upload_wait_seconds=30, **own), made), strike
 
@@ -78,7 +79,7 @@ def trickle(scene: Scene) -> None:
 
 def _an_order(scene: Scene) -> str:
     with scene.here.client(scene.server) as curator:
-        release = ordered(curator, scene.told, scene.chance)
+        release = ordered(curator, scene.acknowledged, scene.chance)
     if release is None:
         raise Broken("An order was refused.")
     return release
@@ -107,7 +108,7 @@ def _require_published(scene: Scene, release: str) -> None:
             _until_published(curator, release)
         elif not answer.is_success:
             raise Broken(f"The rows of {release} are refused with {answer.status_code}.")
-        scene.told.digests[release] = curator.get(f"/v1/releases/{release}").json()["synopsis"]["digest"]
+        scene.acknowledged.digests[release] = curator.get(f"/v1/releases/{release}").json()["synopsis"]["digest"]
 
 
 def _until_published(curator: httpx.Client, release: str) -> None:

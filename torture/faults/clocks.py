@@ -75,10 +75,10 @@ def _strike(clock: _Clock, scene: Scene) -> None:
 def _signed_in(scene: Scene) -> str:
     """The cookie of a new session."""
     reply = httpx.post(f"{scene.server.url}/sign-in", data={"key": scene.here.curator})
-    found = re.match(r"[^=]+=[^;]+", reply.headers.get("Set-Cookie", ""))
-    if found is None:
+    cookie = re.match(r"[^=]+=[^;]+", reply.headers.get("Set-Cookie", ""))
+    if cookie is None:
         raise Broken(f"Signing in ended with {reply.status_code}.")
-    return found[0]
+    return cookie[0]
 
 
 def _opens(scene: Scene, cookie: str) -> bool:
@@ -95,7 +95,7 @@ def _ordered(scene: Scene, key: str) -> str:
         reply = curator.post("/v1/datasets/city/releases", json=ORDER, headers={"Idempotency-Key": key})
         if not reply.is_success:
             raise Broken(f"An order gets {reply.status_code}.")
-        scene.told.charged.add(str(reply.json()["id"]))
+        scene.acknowledged.charged.add(str(reply.json()["id"]))
         return str(reply.json()["id"])
 
 

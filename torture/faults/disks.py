@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +42,7 @@ def full(setting: str, path: str, mebibytes: int) -> Iterator[tuple[Place, Strik
         disk = made / "disk"
         disk.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=755", "tmpfs", str(disk)], check=True)
-        own = {"witness": made / "head", "upload_memory_bytes": _MIB, setting: disk / path}
+        own: dict[str, Any] = {"witness": made / "head", "upload_memory_bytes": _MIB, setting: disk / path}
         here = Place(settings(made, **own), made)
         try:
             yield here, partial(_fill, disk)

@@ -50,19 +50,19 @@ def _upload(scene: Scene, media_type: str) -> None:
     """Published, or refused as documented, and then its order is open or honestly burnt."""
     size = scene.chance.choice(_SIZES)
     with scene.here.client(scene.server) as curator:
-        release = ordered(curator, scene.told, scene.chance, Job(ORDER | {"size": size}))
+        release = ordered(curator, scene.acknowledged, scene.chance, Job(ORDER | {"size": size}))
         if release is None:
             return
         headers = {"Content-Type": media_type}
         reply = curator.put(f"/v1/releases/{release}/records", content=_bodies()[media_type], headers=headers)
         if reply.is_success:
-            scene.told.digests[release] = reply.json()["synopsis"]["digest"]
+            scene.acknowledged.digests[release] = reply.json()["synopsis"]["digest"]
             return
         problem = str(reply.json()["type"]).rpartition(":")[2]
         state = curator.get(f"/v1/releases/{release}").json()["state"]
         if _REFUSALS.get(problem) != reply.status_code or state not in ("ordered", "burnt"):
             raise Broken(f"An upload that was short of memory got {reply.status_code}, {problem}, and is {state}.")
-        scene.told.refused[problem] += 1
+        scene.acknowledged.refused[problem] += 1
 
 
 @contextmanager

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
 
 import httpx
 
 from tests.support.processes.server import Server
-from torture.console import OUT, Result, progressing
+from torture.console import OUT, Result
 from torture.curator import SMALL, Acknowledged, Job, ordered, register, require_all, uploaded, work
 from torture.model import Broken
+from torture.place_by_place import at_places, result_of
 from torture.services import Place, times
 
-_TIMES_AT_A_PLACE = 25
 _SECONDS_BEFORE = 0.3  # at most, of work before the fault
 _UNTIL_READY = 60.0  # seconds for the service to be ready again
 _ENOUGH = 10  # tries in which a fault must have been felt at least once
@@ -27,11 +27,11 @@ _ENOUGH = 10  # tries in which a fault must have been felt at least once
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Where a fault comes: a service at a place, what its curator was told, and chance."""
+    """Where a fault comes: a service at a place, what its curator was acknowledged, and chance."""
 
     here: Place
     server: Server
-    told: Acknowledged
+    acknowledged: Acknowledged
     chance: random.Random
 
 
@@ -58,38 +58,33 @@ class Fault:
 
 def tried(fault: Fault) -> Result:
     """50 times, a new place every 25. Where something does not hold, the log of the server is kept."""
-    runs, failures, total = times(50), [], Acknowledged()
-    bar = progressing(fault.name, range(runs))
-    for number, tries in groupby(bar, key=lambda run: run // _TIMES_AT_A_PLACE):
-        try:
-            total.add(_tried_at_a_place(fault, tries, random.Random(f"{fault.name}/{number}")))
-        except (Broken, AssertionError) as reason:  # the rest is not tried at this place
-            failures.append(str(reason)[:200])
-    if fault.is_felt and runs >= _ENOUGH and not failures and not total.refused:
-        failures.append("The fault was never felt.")
-    return Result(fault.name, runs, len(failures), (failures or [str(total)])[0])
+    runs = times(50)
+    acknowledged, failures = at_places(fault.name, fault.name, runs, partial(_tried_at_a_place, fault))
+    if fault.is_felt and runs >= _ENOUGH and not failures and not acknowledged.refused:
+        return Result(fault.name, runs, 1, "The fault was never felt.")
+    return result_of(fault.name, runs, acknowledged, failures)
 
 
 def _tried_at_a_place(fault: Fault, tries: Iterable[int], chance: random.Random) -> Acknowledged:
-    told = Acknowledged()
+    acknowledged = Acknowledged()
     with fault.opened() as (here, strike):
         server = here.start(module=list(fault.module) or None)
         try:
             register(here, server)
             for _ in tries:
-                scene = Scene(here, server, told, chance)
+                scene = Scene(here, server, acknowledged, chance)
                 _work_through(fault, scene, strike)
                 _until_ready(server)
                 _serves_on(scene)
-                require_all(here, server, told)
-                _require_documented(fault, told)
+                require_all(here, server, acknowledged)
+                _require_documented(fault, acknowledged)
         except (Broken, AssertionError):
             OUT.mkdir(exist_ok=True)
             shutil.copy(here.folder / "server.log", OUT / f"{fault.name}.log")
             raise
         finally:
             server.kill()
-    return told
+    return acknowledged
 
 
 def _work_through(fault: Fault, scene: Scene, strike: Strike) -> None:
@@ -103,9 +98,9 @@ def _work_through(fault: Fault, scene: Scene, strike: Strike) -> None:
         over = pool.submit(struck)
         while not over.done():
             try:
-                work(curator, scene.told, scene.chance, fault.job())
+                work(curator, scene.acknowledged, scene.chance, fault.job())
             except httpx.TransportError:
-                scene.told.refused["lost"] += 1
+                scene.acknowledged.refused["lost"] += 1
         over.result()
 
 
@@ -126,15 +121,15 @@ def _serves_on(scene: Scene) -> None:
     deadline = time.monotonic() + _UNTIL_READY
     with scene.here.client(scene.server) as curator:
         while True:
-            release = ordered(curator, scene.told, scene.chance)
-            if release is not None and uploaded(curator, scene.told, release):
+            release = ordered(curator, scene.acknowledged, scene.chance)
+            if release is not None and uploaded(curator, scene.acknowledged, release):
                 return
             if time.monotonic() > deadline:
                 raise Broken("The service takes no order, or no rows, any more.")
             time.sleep(0.1)
 
 
-def _require_documented(fault: Fault, told: Acknowledged) -> None:
+def _require_documented(fault: Fault, acknowledged: Acknowledged) -> None:
     """Where a fault concerns nobody else, nobody else is refused."""
-    if not fault.is_felt and told.refused:
-        raise Broken(f"Others were refused meanwhile: {dict(told.refused)}")
+    if not fault.is_felt and acknowledged.refused:
+        raise Broken(f"Others were refused meanwhile: {dict(acknowledged.refused)}")

@@ -64,14 +64,14 @@ def damaged_stream(body: bytes, other: bytes, chance: Chance) -> bytes:
 
 
 def _messages(body: bytes) -> list[_Message]:
-    found, position = [], 0
+    messages, position = [], 0
     while (length := struct.unpack_from("<i", body, position + 4)[0]) > 0:
         start = position + 8
         metadata = body[start : start + length]
         size = Table.root(bytearray(metadata)).number(3, "<q")
         position = start + length + size
-        found.append((metadata, body[start + length : position]))
-    return found
+        messages.append((metadata, body[start + length : position]))
+    return messages
 
 
 def _framed(metadata: bytes, body: bytes, chance: Chance) -> bytes:

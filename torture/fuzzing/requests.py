@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -250,7 +251,7 @@ def require_sound(world: World) -> Model:
     model = Model.of(world.api.auditor("GET", "/v1/ledger/export").text.splitlines())
     for name, granted in islice(model.granted.items(), 50):
         spent = world.api.budget(name)["spent"]
-        if float(spent) != float(model.spent[name]) or model.spent[name] > granted:
+        if Decimal(spent) != model.spent[name] or model.spent[name] > granted:
             raise Broken(f"{name} has spent {spent}; the ledger gives {model.spent[name]}.")
     return model
 

@@ -75,8 +75,8 @@ class _Curators:
             extra = {} if above is None else {"two_persons_above": above}
             self._good(api.curator("POST", "/v1/datasets", json=body | extra))
         counted = self.ordered("city", rule="adaptive", epsilon="8", clusters=1, size={"declared": 500})
-        body = {"content": counts_body(api, counted), "headers": COUNTS}
-        self._good(api.curator("PUT", f"/v1/releases/{counted}/counts", **body))
+        counts = counts_body(api, counted)
+        self._good(api.curator("PUT", f"/v1/releases/{counted}/counts", content=counts, headers=COUNTS))
         self.ordered("shut")
         self._good(api.curator("POST", "/v1/datasets/shut/close"))
 

@@ -15,8 +15,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.http.asking import answer, documented, fresh_answer
 from app.http.callers import Asker
-from app.http.parameters import parameters_of
-from app.http.routes.releases import ReleaseId
+from app.http.parameters import ReleaseId, parameters_of
 from app.questions.groups import asked_with, shared_parameters
 from app.questions.question import Registered, registered, repeatable
 

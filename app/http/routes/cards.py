@@ -16,7 +16,7 @@ from app.cards.formats import CardFormat, written
 from app.http.asking import FOR_EVER, at_speed_of, documented, published_release
 from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
-from app.http.routes.releases import ReleaseId
+from app.http.parameters import ReleaseId
 from app.questions import synopsis as histogram
 from app.questions.formats import Format
 from app.questions.question import Published

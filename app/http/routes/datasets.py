@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from app.http.callers import Anyone, Curator, CurrentService, Decider, Grantor
 from app.http.conversions.datasets import about_texts, dataset_reply, domain_of, unit_of
 from app.http.conversions.requests import WAITS, waiting_response
 from app.http.paging import Limit, page
+from app.http.parameters import Name
 from app.http.problems import declared
 from app.http.wire_route import WireRoute
 from app.releases import datasets, deciding
@@ -20,8 +21,6 @@ from rugnik.wire import Dataset, DatasetBody, DatasetList, GrantBody, RuleBody
 from rugnik.wire.limits import NO_CONTROL
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"], route_class=WireRoute)
-
-Name = Annotated[str, Path(max_length=64, pattern=NO_CONTROL, description="The dataset's name.")]
 
 
 @router.post("", status_code=201, responses=declared(409))

@@ -17,9 +17,8 @@ from app.bundles.bundle import MEDIA_TYPE as BUNDLE
 from app.http.asking import FOR_EVER, answer, documented, published_release
 from app.http.callers import Asker, CurrentService
 from app.http.negotiation import has_already, negotiate
-from app.http.parameters import parameters_of
+from app.http.parameters import ReleaseId, parameters_of
 from app.http.problems import declared
-from app.http.routes.releases import ReleaseId
 from app.http.streaming import Stream
 from app.log import bundling, receipts
 from app.questions.downloads import DOWNLOADS, Download, asked_for

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 
 from app.errors import NotFound
 from app.http.callers import Anyone, Asker, CurrentService
+from app.http.parameters import Name
 from app.http.problems import declared
 from app.http.routes import answers, cards, downloads
-from app.http.routes.datasets import Name
 from app.releases.reading import latest_id
 
 router = APIRouter(prefix="/v1/datasets/{name}/latest", tags=["answers"])

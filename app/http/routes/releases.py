@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from app.http.callers import Anyone, Curator, CurrentService
@@ -14,19 +14,17 @@ from app.http.conversions.orders import ordered, plan_reply, planned, purpose_of
 from app.http.conversions.releases import awaited_reply, published_reply, release_reply
 from app.http.conversions.requests import WAITS, waiting_response
 from app.http.paging import Limit
+from app.http.parameters import Name, ReleaseId
 from app.http.problems import declared
-from app.http.routes.datasets import Name
 from app.http.uploads import receive_counts, receive_upload, upload_media
 from app.http.wire_route import WireRoute
 from app.ingest.counts_stream import MEDIA_TYPE as COUNTS
 from app.releases import counting, datasets, ordering, planning, reading
 from app.releases.requests import Request as Asked
 from rugnik.wire import Awaited, OrderBody, Plan, PlanBody, Published, Release, ReleaseList, SizeBody
-from rugnik.wire.limits import NO_CONTROL
 
 router = APIRouter(prefix="/v1", tags=["releases"], route_class=WireRoute)
 
-ReleaseId = Annotated[str, Path(max_length=32, pattern=NO_CONTROL, description="The release's id.")]
 IdempotencyKey = Annotated[
     str | None,
     Header(

@@ -27,7 +27,7 @@ from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.domain.integer import Integer
 from core.domain.number import Number
-from core.queries.clusters import NOTHING_STANDS_OUT
+from core.queries.cluster_scan import NOTHING_STANDS_OUT
 from core.queries.denoise import CountsKind
 from core.synopsis import Synopsis
 from rugnik import wire

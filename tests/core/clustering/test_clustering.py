@@ -13,7 +13,8 @@ from core.clustering.methods import Method, choose, place
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.domain.number import Number
-from core.queries.clusters import Clusters, find_clusters, scan
+from core.queries.cluster_scan import scan
+from core.queries.clusters import Clusters, find_clusters
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import LEVEL, shaken, synopsis_of
 

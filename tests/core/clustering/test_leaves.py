@@ -15,7 +15,8 @@ from core.clustering.leaf_regions import Regions
 from core.clustering.leaf_weights import nonnegative_leaves, outstanding_leaves
 from core.clustering.methods import Method, labels_of, place
 from core.queries.boxes import Chosen, Range
-from core.queries.clusters import assign, find_clusters, scan
+from core.queries.cluster_scan import scan
+from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import nonnegative
 from core.queries.effort import effort_of_clusters, effort_of_scan
 from core.queries.slices import numeric_part, slice_of

@@ -23,7 +23,8 @@ from core.domain.grid import Grid
 from core.domain.integer import Integer
 from core.domain.number import Number
 from core.errors import InvalidQuery
-from core.queries.clusters import assign, find_clusters, require_k, scan
+from core.queries.cluster_scan import scan
+from core.queries.clusters import assign, find_clusters, require_k
 from core.queries.effort import effort_of_clusters, effort_of_scan
 from core.randomness import seeded
 from core.synopsis import Synopsis

@@ -174,10 +174,6 @@ def test_a_category_has_a_cell_for_each_value_then_others_then_missing_ones() ->
     assert full.axis(1).cells == 4
     plain = Category("sex", ("f", "m"))
     assert [place(plain, value, 9) for value in (0, 1, OTHER, MISSING)] == [0, 1, None, None]
-    assert full.places_of(("(missing)", "f")).tolist() == [0, 3]
-    for labels in ((), ("q",), ("(other)", "q")):
-        with pytest.raises(InvalidQuery, match="f, m, \\(other\\), \\(missing\\)"):
-            full.places_of(labels)
 
 
 @given(st.dates(), st.integers(0, 4000))

@@ -19,23 +19,23 @@ DRAWS = 60
 
 @pytest.mark.parametrize(("epsilon", "size", "m"), [("1", 600, 10), ("0.1", 600, 8), ("4", 300, 10)])
 def test_intervals_cover_however_few_rows_a_cell_has(epsilon: str, size: int, m: int) -> None:
-    """Every share of every cell of the other attribute; where there may be no rows, none is told."""
+    """Every share of every cell of the other attribute; where there may be no rows, there are none."""
     exact = synopsis_of(rows(size), m)
     assert isinstance(exact.cells, DenseCells)
     counts = exact.cells.table().T.astype(float)
     truth = counts / np.maximum(counts.sum(axis=1), 1.0)[:, None]
-    hits, told = np.zeros(truth.shape), 0.0
+    hits, given = np.zeros(truth.shape), 0.0
     for seed in range(DRAWS):
         answer = conditional(shaken(exact, epsilon, seed), "a", "b", level=0.95)
         low, high = answer.bounds
-        hits += ((low <= truth + 1e-9) & (truth <= high + 1e-9)) | ~answer.told[:, None]
-        told += answer.told.mean()
-        assert np.isnan(answer.shares[~answer.told]).all()
-        assert (low[~answer.told] == 0.0).all()
-        assert (high[~answer.told] == 1.0).all()
+        hits += ((low <= truth + 1e-9) & (truth <= high + 1e-9)) | ~answer.has_shares[:, None]
+        given += answer.has_shares.mean()
+        assert np.isnan(answer.shares[~answer.has_shares]).all()
+        assert (low[~answer.has_shares] == 0.0).all()
+        assert (high[~answer.has_shares] == 1.0).all()
     assert hits.min() >= least_hits(DRAWS), hits
     assert hits.mean() >= 0.94 * DRAWS
-    assert 0.2 * DRAWS < told < DRAWS
+    assert 0.2 * DRAWS < given < DRAWS
 
 
 def test_shares_of_other_forms_of_release_hold_too() -> None:
@@ -46,14 +46,14 @@ def test_shares_of_other_forms_of_release_hold_too() -> None:
     counts = np.zeros((4, 4))
     np.add.at(counts, (y, x), 1)
     truth = counts / np.maximum(counts.sum(axis=1), 1.0)[:, None]
-    assert answer.told.any()
-    assert ((answer.bounds[0] <= truth + 1e-9) & (truth <= answer.bounds[1] + 1e-9))[answer.told].all()
+    assert answer.has_shares.any()
+    assert ((answer.bounds[0] <= truth + 1e-9) & (truth <= answer.bounds[1] + 1e-9))[answer.has_shares].all()
     exact = synopsis_of(rows(3000), 6)
     assert isinstance(exact.cells, DenseCells)
     truth = exact.cells.table().T / np.maximum(exact.cells.table().T.sum(axis=1), 1.0)[:, None]
     listed = conditional(replace(exact, cells=exact.cells.reaching(4)), "a", "b", level=0.95)
-    assert listed.told.any()
-    assert ((listed.bounds[0] <= truth + 1e-9) & (truth <= listed.bounds[1] + 1e-9))[listed.told].all()
+    assert listed.has_shares.any()
+    assert ((listed.bounds[0] <= truth + 1e-9) & (truth <= listed.bounds[1] + 1e-9))[listed.has_shares].all()
 
 
 def test_categories_and_missing_values() -> None:
@@ -63,15 +63,17 @@ def test_categories_and_missing_values() -> None:
     assert len(answer.rows) == answer.given[1].cells
     missing = np.isnan(whole.values("age"))
     assert answer.rows.sum() == pytest.approx((~missing).sum(), abs=1)
-    assert answer.shares[answer.told].sum(axis=1) == pytest.approx(1.0, abs=0.01)
+    assert answer.shares[answer.has_shares].sum(axis=1) == pytest.approx(1.0, abs=0.01)
 
 
 def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
-    """The same attribute twice, an unknown one, too many shares."""
+    """The same attribute twice, an unknown one, too many shares, too high a level for bounds."""
     exact = synopsis_of(rows(), 150)
     for of, given, word in (("a", "a", "two different"), ("a", "nobody", "no attribute"), ("a", "b", "too many")):
         with pytest.raises(InvalidQuery, match=word):
             conditional(exact, of, given, level=0.95)
+    with pytest.raises(InvalidQuery, match=r"answers levels up to 0\.999998 here"):
+        conditional(whole_world("two numbers").synopsis, "x", "y", level=0.999999)
 
 
 def test_too_many_shares_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ from core.clustering.kmeans import lloyd
 from core.clustering.methods import Method
 from core.domain.grid import Grid
 from core.errors import InvalidQuery
-from core.queries.clusters import find_clusters, scan
+from core.queries.cluster_scan import scan
+from core.queries.clusters import find_clusters
 from core.queries.effort import effort_of_boxes, effort_of_clusters, effort_of_scan
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import synopsis_of

@@ -127,5 +127,5 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
             hotspots(exact, names, level=0.95)
     with pytest.raises(InvalidQuery, match="is a category"):
         hotspots(whole_world("whole values and a category").synopsis, ("sex",), level=0.95)
-    with pytest.raises(InvalidQuery, match="at most"):
+    with pytest.raises(InvalidQuery, match=r"answers levels up to 0\.99999 here"):
         hotspots(whole_world("two numbers").synopsis, ("x",), level=0.999999)

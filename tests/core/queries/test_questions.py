@@ -18,7 +18,8 @@ from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.domain.number import Number
 from core.errors import InvalidQuery
-from core.queries.clusters import assign, find_clusters, scan
+from core.queries.cluster_scan import scan
+from core.queries.clusters import assign, find_clusters
 from core.queries.denoise import CountsKind, nonnegative
 from core.queries.marginal import marginal
 from core.queries.quantile import quantile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.queries.clusters import scan
+from core.queries.cluster_scan import scan
 from tests.core.queries.worlds import shaken, synopsis_of
 
 
