@@ -50,7 +50,7 @@ def main(dataset: str, files: str) -> None:
         job = Job(domain, RECORD, OutOfRange(order.plan.order["out_of_range"]), Limits())
         parts = [part for file in find_files([files]) for part in parts_of(file)]
         at_once = 4 * int(ray.cluster_resources()["CPU"])
-        published = send_all(client, order.id, RecordEngine(RayExecutor(), parts, job, at_once))
+        published = send_all(client, order.id, RecordEngine(RayExecutor(), parts, job, at_once), is_continued=False)
         print(f"counted by Ray {ray.__version__}: {published.state}")
 
 
