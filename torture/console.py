@@ -44,12 +44,14 @@ def progressing(title: str, items: Sequence[_Item]) -> Iterator[_Item]:
 
 
 def show(title: str, results: Iterable[Result]) -> int:
-    """Print the table of a part; the number of failures in it."""
+    """Print the table of a part, as far as it came; the number of failures in it."""
     table = Table("trial", "times", "failed", "seen", title=title)
     failures = 0
-    for result in results:
-        failures += result.failures
-        style = "red" if result.failures else None
-        table.add_row(result.trial, f"{result.times:,}", f"{result.failures:,}", result.remark, style=style)
-    console.print(table)
+    try:
+        for result in results:
+            failures += result.failures
+            style = "red" if result.failures else None
+            table.add_row(result.trial, f"{result.times:,}", f"{result.failures:,}", result.remark, style=style)
+    finally:
+        console.print(table)
     return failures

@@ -98,9 +98,11 @@ def _batch_number(messages: list[_Message], chance: Chance) -> list[_Message]:
     batch = _batch_of(metadata)
     if batch is None:
         return messages
-    places = [start + 8 * x for start, count in (batch.vector(1), batch.vector(2)) for x in range(2 * count)]
+    numbers = [range(start, start + 16 * count, 8) for start, count in (batch.vector(1), batch.vector(2))]
+    last = len(metadata) - 8  # what was damaged before may point beyond
+    places = [at for several in numbers for at in several[: len(metadata)] if 0 <= at <= last]
     length = batch._place(0)
-    places += [length] * 3 if length else []
+    places += [length] * 3 if length and length <= last else []
     if places:
         at = chance.choice(places)
         near = struct.unpack_from("<q", metadata, at)[0]
