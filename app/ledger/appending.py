@@ -190,7 +190,7 @@ def open_book(service: Service) -> Iterator[OpenBook]:
             book = OpenBook(tx, service)
             yield book
             if book.head != book.built_on:
-                service.ticks.begin(tx, service.clock(), book.built_on.seq)
+                service.ticks.begin(tx, service.clock(), book.built_on.seq, appends=True)
                 with _witness_needed():
                     move = held.enter_context(service.witness.moving())
         service.replay.extend(book.appended)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row, func, select, tuple_
 
-from app.log.checkpoints import fault_of
+from app.log.checkpoints import ROWS, fault_of
 from app.service import Service
 from app.storage.tables import checkpoints
 from core.log.checkpoint import Checkpoint
@@ -46,7 +46,7 @@ class SignedTree:
         self.vouched = 0
         with service.database.read_only() as tx:
             largest = tx.execute(select(func.max(checkpoints.c.size))).scalar_one()
-        self._rows = _rows(service, largest or 0)
+        self._rows = _rows(service, 0 if largest is None else largest)
         self._next = next(self._rows, None)
 
     @property
@@ -57,8 +57,8 @@ class SignedTree:
     def append(self, digest: bytes) -> TreeFault | None:
         """Take the hash of an entry in; why the checkpoints of so many entries are not of these, if they are not."""
         self._tree.append(digest)
-        while self._next is not None and self._next.size <= self._tree.size:
-            fault = fault_of(self._service, self._next.size, self._next.note)
+        while self._next is not None and not self._is_larger(self._next.size):
+            fault = fault_of(self._service, self._next)
             if fault is not None:
                 return TreeFault(self.size, fault)
             if Checkpoint.of(Note.parse(self._next.note)).root != self._tree.root:
@@ -67,18 +67,22 @@ class SignedTree:
             self._next = next(self._rows, None)
         return None
 
+    def _is_larger(self, size: Any) -> bool:
+        """Whether a checkpoint has more entries than there are so far. SQLite keeps any type in any column."""
+        return isinstance(size, int) and size > self._tree.size
+
     def fault_at_end(self) -> str | None:
         """After the last entry: why the entries are fewer than a checkpoint has, if they are."""
         if self._next is None:
             return None
-        return fault_of(self._service, self._next.size, self._next.note) or _CUT
+        return fault_of(self._service, self._next) or _CUT
 
 
-def _rows(service: Service, largest: int) -> Iterator[Row[Any]]:
+def _rows(service: Service, largest: Any) -> Iterator[Row[Any]]:
     """The rows up to a size, the smallest first, batch by batch, each in a short transaction."""
     place, last = tuple_(checkpoints.c.size, checkpoints.c.sealed), (_LEAST, False)
     while True:
-        query = select(checkpoints).where(checkpoints.c.size <= largest, place > last).order_by(*place.clauses)
+        query = ROWS.where(checkpoints.c.size <= largest, place > last).order_by(*place.clauses)
         with service.database.read_only() as tx:
             batch = tx.execute(query.limit(_BATCH)).all()
         yield from batch

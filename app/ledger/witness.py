@@ -59,6 +59,15 @@ class Witness:
         except (InvalidNote, KeyError, TypeError, ValueError):
             raise CannotStart(f"The witness file {self.path} is damaged. Bring back a copy of it.") from None
 
+    def note(self) -> Note | None:
+        """The checkpoint as the log signed it; None where there is none that can be read, or one of version 0.1."""
+        try:
+            note = Note.parse(self.path.read_text(encoding="utf-8"))
+            Checkpoint.of(note)
+        except (OSError, ValueError):  # InvalidNote is a ValueError
+            return None
+        return note
+
     def advance(self, size: int, sign: Callable[[int], Note]) -> None:
         """Remember the checkpoint of so many entries, unless a later one is remembered. Called after their commit."""
         seen = self.seen()  # looked at again under the lock

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, func, insert, select
+from sqlalchemy import Row, Select, insert, select, type_coerce
+from sqlalchemy.types import NullType
 
-from app.errors import NotReady, NotSealed, ReceiptPending
+from app.errors import LedgerBroken, NotReady, NotSealed, ReceiptPending
+from app.log.shown import least_size, public_size, sizes
 from app.service import Service
-from app.storage.tables import checkpoints, cosignatures, ledger, ledger_lock, periods
-from core.ledger.kinds import PRIVATE_TIMES
+from app.storage.tables import checkpoints, cosignatures, ledger_lock
 from core.log.checkpoint import Checkpoint
 from core.log.note import InvalidNote, Note, Signature
 from core.log.policy import Policy
 
-_NEWEST = select(checkpoints).order_by(checkpoints.c.size.desc(), checkpoints.c.sealed.desc()).limit(1)
+# As they are stored: SQLite keeps any type in any column.
+ROWS = select(checkpoints.c.size, type_coerce(checkpoints.c.sealed, NullType()).label("sealed"), checkpoints.c.note)
+_NEWEST = ROWS.order_by(checkpoints.c.size.desc(), checkpoints.c.sealed.desc()).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ def newest(service: Service) -> Note:
     With a quorum configured, the newest one that it signed; NotSealed before there is one.
     """
     if service.settings.read_only:
-        return _newest_signed(service)
+        return _newest_on_record(service)
     if not service.needs_quorum:
         note = service.checkpoint(public_size(service))
         _record_unsealed(service, note)
@@ -55,7 +57,10 @@ def _record_unsealed(service: Service, note: Note) -> None:
     """Before more is shown than a quorum ever signed, keep that: a quorum that is configured again goes on from it."""
     with service.database.read_only() as tx:
         row = tx.execute(_NEWEST).first()
-    if row is not None and row.sealed and row.size < Checkpoint.of(note).size:
+    if row is None or not row.sealed:
+        return
+    stored = _own(service, _NEWEST)
+    if stored is not None and Checkpoint.of(stored.note).size < Checkpoint.of(note).size:
         store(service, note, sealed=False)
 
 
@@ -90,39 +95,7 @@ def is_due(service: Service) -> bool:
     if not service.needs_quorum:
         return False
     sealed = newest_sealed(service)
-    return sealed is None or Checkpoint.of(sealed).size < _sizes(service)[0]
-
-
-def public_size(service: Service) -> int:
-    """How many entries a checkpoint may show now: up to the last one whose time is public, or to the last period."""
-    before, timed = _sizes(service)
-    service.replay.refresh()
-    return min(max(before, timed), service.replay.tree.size)
-
-
-def _sizes(service: Service) -> tuple[int, int]:
-    """The size that this period began with, and that up to the last entry whose time is public.
-
-    One statement, so that no append comes between its parts.
-    """
-    timed = select(ledger.c.seq).where(ledger.c.kind.not_in(PRIVATE_TIMES)).order_by(ledger.c.seq.desc()).limit(1)
-    every = select(func.max(ledger.c.seq)).scalar_subquery()
-    before = service.ticks.size_before(service.newest_time())
-    with service.database.read_only() as tx:
-        row = tx.execute(select(timed.scalar_subquery(), before, every)).one()
-    size = row[2] or 0
-    return size if row[1] is None else min(row[1], size), row[0] or 0
-
-
-def shown_at(service: Service, seq: int) -> datetime:
-    """When an entry was shown at the latest: at the end of its period, or of its day where no period is on record."""
-    began = select(periods.c.start).where(periods.c.size < seq).order_by(periods.c.start.desc()).limit(1)
-    with service.database.read_only() as tx:
-        row = tx.execute(select(ledger.c.at, began.scalar_subquery()).where(ledger.c.seq == seq)).one()
-    midnight = datetime.fromisoformat(row[0][:10]).replace(tzinfo=UTC)
-    if row[1] is None or row[1] < midnight.timestamp():  # of another period, before RUGNIK_CHECKPOINT_SECONDS was set
-        return midnight + timedelta(days=1)
-    return datetime.fromtimestamp(row[1] + service.settings.checkpoint_seconds, UTC)
+    return sealed is None or Checkpoint.of(sealed).size < sizes(service)[0]
 
 
 def newest_sealed(service: Service) -> Note | None:
@@ -150,11 +123,18 @@ def _with_kept_signatures(service: Service, policy: Policy, note: Note) -> Note:
     kept = []
     for row in rows:
         witness = policy.witnesses.get(row.signer)
-        with suppress(InvalidNote):
-            signature = Signature.parse(row.line)
-            if witness is not None and signature.is_valid(witness.key, note.text):
-                kept.append(signature)
+        signature = signature_of(row.line)
+        if witness is not None and signature is not None and signature.is_valid(witness.key, note.text):
+            kept.append(signature)
     return Note(note.text, tuple(dict.fromkeys((*note.signatures, *kept))))
+
+
+def signature_of(line: object) -> Signature | None:
+    """The signature in a stored line, which somebody may have changed; None where it cannot be read."""
+    try:
+        return Signature.parse(line) if isinstance(line, str) else None
+    except InvalidNote:
+        return None
 
 
 def store(service: Service, note: Note, *, sealed: bool) -> None:
@@ -168,20 +148,24 @@ def store(service: Service, note: Note, *, sealed: bool) -> None:
             tx.execute(insert(checkpoints).values(size=size, note=str(note), sealed=sealed))
 
 
-def fault_of(service: Service, size: int, note: str) -> str | None:
+def fault_of(service: Service, row: Row[Any]) -> str | None:
     """Why a stored row is not a checkpoint that this log signed, in a sentence; None where it is.
 
-    The root is not compared.
+    The root is not compared. A key that is not known yet may be on record since the ledger was last read.
     """
-    if not isinstance(note, str):  # SQLite keeps any type in any column
+    if type(row.size) is not int or row.sealed not in (0, 1) or not isinstance(row.note, str):
         return _UNREADABLE
     try:
-        parsed = Note.parse(note)
-        if Checkpoint.of(parsed).size != size:
+        note = Note.parse(row.note)
+        if Checkpoint.of(note).size != row.size:
             return _NOT_OURS
     except InvalidNote:
         return _UNREADABLE
-    return None if service.log.is_own(parsed, service.replay.books) else _NOT_OURS
+    if service.log.is_own(note, service.replay.books):
+        return None
+    with suppress(LedgerBroken):
+        service.replay.refresh()
+    return None if service.log.is_own(note, service.replay.books) else _NOT_OURS
 
 
 _UNREADABLE = "A stored checkpoint of the log cannot be read: somebody changed it."
@@ -201,17 +185,43 @@ def _lines_of(policy: Policy) -> str:
     return "\n".join([*witnesses, *groups, f"quorum {policy.quorum or 'none'}"]) + "\n"
 
 
-def _newest_signed(service: Service) -> Note:
-    """Of a service that is read-only, and signs nothing: the newest note that is stored."""
-    stored = _own(service, _NEWEST)
-    if stored is None:
-        raise NotReady("This service is read-only and signs nothing, and no checkpoint was stored before.")
-    return stored.note
+def _newest_on_record(service: Service) -> Note:
+    """Of a service that is read-only, and signs nothing: a note that is kept, if it has all that was shown before.
+
+    It is in the table or in the witness file. NotReady where neither has one that may be shown.
+    """
+    witnessed = _witnessed(service)
+    if witnessed is not None and Checkpoint.of(witnessed).size > service.replay.tree.size:
+        raise NotReady("This is an older copy of the database, with fewer entries than the log has shown.")
+    if service.needs_quorum:
+        sealed = newest_sealed(service)
+        if sealed is None:
+            raise NotReady(f"{_SIGNS_NOTHING} and signed by the quorum of its policy.")
+        return sealed
+    stored, least, most = _own(service, _NEWEST), least_size(service), public_size(service)
+    for note in (witnessed, None if stored is None else stored.note):
+        if note is not None and least <= Checkpoint.of(note).size <= most:
+            return note
+    raise NotReady(f"{_SIGNS_NOTHING}.")
+
+
+def _witnessed(service: Service) -> Note | None:
+    """The note in the witness file, if this log signed it, for the entries that there are or for more."""
+    note = service.witness.note()
+    service.replay.refresh()
+    if note is None or not service.log.is_own(note, service.replay.books):
+        return None
+    checkpoint, tree = Checkpoint.of(note), service.replay.tree
+    is_of_these = checkpoint.size > tree.size or tree.root(checkpoint.size) == checkpoint.root
+    return note if is_of_these else None
+
+
+_SIGNS_NOTHING = "This service is read-only and signs nothing, and no checkpoint with all that was shown is kept"
 
 
 def _smallest(service: Service, seq: int) -> StoredCheckpoint | None:
     """The smallest sealed checkpoint with an entry, or else, without a quorum, the smallest one."""
-    query = select(checkpoints).where(checkpoints.c.size >= seq).order_by(checkpoints.c.size).limit(1)
+    query = ROWS.where(checkpoints.c.size >= seq).order_by(checkpoints.c.size).limit(1)
     sealed = _own(service, query.where(checkpoints.c.sealed))
     return sealed if sealed is not None or service.needs_quorum else _own(service, query)
 
@@ -222,11 +232,11 @@ def _own(service: Service, query: Select[Any]) -> StoredCheckpoint | None:
         row = tx.execute(query).first()
     if row is None:
         return None
-    fault = fault_of(service, row.size, row.note)
+    fault = fault_of(service, row)
     if fault is None:
         if row.size > service.replay.tree.size:
             service.replay.refresh()
         note, tree = Note.parse(row.note), service.replay.tree
         if row.size <= tree.size and tree.root(row.size) == Checkpoint.of(note).root:
-            return StoredCheckpoint(note, row.sealed)
+            return StoredCheckpoint(note, bool(row.sealed))
     raise NotReady(fault or _OTHER_ROOT)

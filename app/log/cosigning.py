@@ -20,11 +20,12 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from app.errors import AppError, CannotStart, LedgerRewound, NotCosigned, NotReady
 from app.log import checkpoints
+from app.log.shown import public_size, shown_at
 from app.service import Service
 from app.storage.tables import cosignatures
 from app.witnessing.addresses import require_reachable
 from app.witnessing.collecting import Collected, collect
-from core.log.note import InvalidNote, Note, Signature
+from core.log.note import Note, Signature
 from core.log.policy import Policy
 
 log = structlog.get_logger(__name__)
@@ -32,6 +33,11 @@ log = structlog.get_logger(__name__)
 _ROUNDS = 3  # of asking, where other workers show newer checkpoints meanwhile
 _LONGEST_PAUSE = 60.0  # seconds between two rounds in the background, while the quorum is missing
 _MOST_WAITING = 4  # threads of uploads that wait for a round at once; further ones are refused
+_SILENT = "The quorum of outside witnesses has not signed the ledger for too long."
+_NEVER_SIGNED = (
+    "No quorum of the policy's outside witnesses has ever signed this ledger, and it is older than "
+    "RUGNIK_WITNESS_GRACE_HOURS. See that they answer, and that they know the log's key."
+)
 
 
 class Cosigner:
@@ -83,8 +89,9 @@ class Cosigner:
         """Ask for signatures on the newest checkpoint that may be shown, unless a quorum signed it already.
 
         At a start witnesses are asked anyway: an older copy of the database has the signatures of its time, and an
-        empty one needs none. Threads that wait for their turn share what the next one of them was told. NotReady where
-        a witness has signed another past than the database has.
+        empty one needs none. So they are after they signed another past, until a quorum signs. Threads that wait for
+        their turn share what the next one of them was told. NotReady where a witness has signed another past than the
+        database has.
         """
         asked = time.monotonic()
         if self._policy is None or not self._is_asking(service):
@@ -103,9 +110,10 @@ class Cosigner:
     def _sign(self, service: Service, policy: Policy, *, is_start: bool) -> None:
         """Ask until a quorum has signed. It decides: what as many say as may be corrupt is logged, and no more."""
         for _ in range(_ROUNDS):
-            size = checkpoints.public_size(service)
+            size = public_size(service)
             is_due = size > 0 and checkpoints.is_due(service)
-            if not is_due and not is_start and self._signed_size(service) >= size:
+            is_asked_anyway = is_start or self._alarm is not None
+            if not is_due and not is_asked_anyway and self._signed_size(service) >= size:
                 self._succeeded()
                 return
             note, tree = service.checkpoint(size), service.replay.tree
@@ -188,17 +196,18 @@ class Cosigner:
     def require_in_time(self, service: Service) -> None:
         """NotReady where a witness saw another past, or the quorum was silent for over RUGNIK_WITNESS_GRACE_HOURS.
 
-        That begins when the oldest entry that no quorum signed was shown, so a restart does not begin it anew.
+        That begins when the oldest entry that no quorum signed was shown, so neither a restart nor another policy
+        begins it anew.
         Does not wait for witnesses: they are asked in the background, and the next call sees what came of it.
         """
         if not self._is_asking(service):
             return
         self.asked(service)
         signed, grace = self._signed_size(service), timedelta(hours=service.settings.witness_grace_hours)
-        if signed >= checkpoints.public_size(service):
+        if signed >= public_size(service):
             return
-        if service.clock() - checkpoints.shown_at(service, signed + 1) > grace:
-            raise NotReady("The quorum of outside witnesses has not signed the ledger for too long.")
+        if service.clock() - shown_at(service, signed + 1) > grace:
+            raise NotReady(_SILENT if signed else _NEVER_SIGNED)
 
 
 def _disagreeing(service: Service, collected: Collected) -> list[str]:
@@ -233,18 +242,16 @@ def signers(service: Service) -> dict[str, tuple[int, Signature]]:
     """Of each witness of the policy the newest size that it signed, with its signature. Edited rows do not count."""
     if service.policy is None:
         return {}
-    newest = select(cosignatures.c.signer, func.max(cosignatures.c.size)).group_by(cosignatures.c.signer)
+    is_held = cosignatures.c.size.between(1, service.replay.tree.size)  # SQLite keeps any type in any column
+    newest = select(cosignatures.c.signer, func.max(cosignatures.c.size)).where(is_held).group_by(cosignatures.c.signer)
     query = select(cosignatures).where(tuple_(cosignatures.c.signer, cosignatures.c.size).in_(newest))
     with service.database.read_only() as tx:
         rows = tx.execute(query).all()
     valid: dict[str, tuple[int, Signature]] = {}
     for row in rows:
         witness = service.policy.witnesses.get(row.signer)
-        if witness is None or not 0 < row.size <= service.replay.tree.size:
-            continue
-        try:
-            signature = Signature.parse(row.line)
-        except InvalidNote:
+        signature = checkpoints.signature_of(row.line)
+        if witness is None or signature is None or not isinstance(row.size, int):
             continue
         if signature.is_valid(witness.key, service.checkpoint(row.size).text):
             valid[row.signer] = (row.size, signature)

@@ -46,18 +46,17 @@ def _check(service: Service) -> None:
     setting = unwritable_folder(service.settings)
     unwritable = f"The folder of {setting} cannot be written to, or its disk is full." if setting else None
     try:
-        pending = service.database.pending_migrations()
-        witnessed = pending or agrees_with_witness(service)
+        if service.database.pending_migrations():
+            raise NotReady("The database is not migrated: run 'rugnik migrate'.")
+        witnessed = agrees_with_witness(service)
+        if unwritable:
+            raise NotReady(unwritable)
+        if not witnessed:
+            raise NotReady("The witness file cannot be written, or saw another ledger than this one.")
+        service.cosigner.require_in_time(service)
     except PoolTimeout:
         raise NotReady("Every connection to the database is in use.") from None
     except SQLAlchemyError:
         raise NotReady(unwritable or "The database is not reached, or it is locked.") from None
-    if pending:
-        raise NotReady("The database is not migrated: run 'rugnik migrate'.")
-    if unwritable:
-        raise NotReady(unwritable)
-    if not witnessed:
-        raise NotReady("The witness file cannot be written, or saw another ledger than this one.")
-    service.cosigner.require_in_time(service)
     if service.replay.fault is not None:
         raise LedgerBroken(service.replay.fault)

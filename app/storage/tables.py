@@ -140,10 +140,12 @@ checkpoints = Table(
 )
 
 # How large the log was when a period of RUGNIK_CHECKPOINT_SECONDS began: a publication is shown once that is over.
+# Numbered in the order in which they were begun, which is not that of their starts where a clock was wrong.
 periods = Table(
     "periods",
     metadata,
-    Column("start", Whole, primary_key=True, autoincrement=False, comment="in seconds since 1970"),
+    Column("number", Whole, primary_key=True, autoincrement=True),
+    Column("start", Whole, nullable=False, comment="in seconds since 1970"),
     Column("size", Whole, nullable=False, comment="entries before the first one of the period"),
 )
 

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Column, MetaData, String, Table, delete, insert, select
+from sqlalchemy import column as untyped_column
+from sqlalchemy import table as untyped_table
 
 from app.settings.settings import Settings
 from app.storage.tables import metadata
 from tests.support.databases.used import behind_triggers
 
-DELETED, DOUBLED = "a row deleted", "a row doubled"
+DELETED, DOUBLED, RETYPED = "a row deleted", "a row doubled", "a value of another type"
 Values = dict[str, Any]
+_OF_THE_LOG = {"checkpoints", "cosignatures", "log", "periods"}
 TABLES = (
     *(table for table in metadata.sorted_tables if table.name != "ledger"),
     Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True)),
@@ -25,16 +28,22 @@ class TableEdit:
     """The rows of a table afterwards."""
 
     table: Table
-    what: str  # the column, DELETED or DOUBLED
+    what: str  # the column, DELETED, DOUBLED or RETYPED
     about: str
     rows: Sequence[Values]
 
 
 def edits(table: Table, rows: Sequence[Values], *, any_type: bool) -> Iterator[TableEdit]:
-    """Each column of a row gets other values; rows are deleted, and doubled under another key."""
+    """Each column of a row gets other values; rows are deleted, and doubled under another key.
+
+    `any_type`: the database keeps any type in any column, as SQLite does.
+    """
     for column in table.columns:
         for about, changed in _flipped(column, rows, any_type=any_type):
             yield TableEdit(table, column.name, about, changed)
+        if any_type and table.name in _OF_THE_LOG and not _is_row_number(column):
+            for about, changed in _retyped(column, rows):
+                yield TableEdit(table, RETYPED, about, changed)
     for number in range(len(rows)):
         yield TableEdit(table, DELETED, f"row {number + 1} deleted", [*rows[:number], *rows[number + 1 :]])
         more = [rows[number] | {column.name: _other(rows[number][column.name]) for column in _key(table)}]
@@ -46,7 +55,8 @@ def apply(edit: TableEdit, settings: Settings) -> None:
     with behind_triggers(settings) as connection:
         connection.execute(delete(edit.table))
         if edit.rows:
-            connection.execute(insert(edit.table), list(edit.rows))
+            columns: list[Any] = [untyped_column(column.name) for column in edit.table.columns]
+            connection.execute(insert(untyped_table(edit.table.name, *columns)), list(edit.rows))
 
 
 def rows_of(table: Table, settings: Settings) -> list[Values]:
@@ -68,6 +78,18 @@ def _flipped(column: Column[Any], rows: Sequence[Values], *, any_type: bool) -> 
     if len(rows) > 1 and not column.primary_key and rows[1][name] != first[name]:
         swapped = [first | {name: rows[1][name]}, rows[1] | {name: first[name]}, *rows[2:]]
         yield f"{name}: of two rows swapped", swapped
+
+
+def _retyped(column: Column[Any], rows: Sequence[Values]) -> Iterator[tuple[str, list[Values]]]:
+    """Text, bytes, none of them and a fraction in place of a number; bytes in place of a text."""
+    others = [b"x", b""] if isinstance(rows[-1][column.name], str) else ["x", b"x", b"", 2.5]
+    for other in others:
+        yield f"{column.name}: {other!r} in the last row", [*rows[:-1], rows[-1] | {column.name: other}]
+
+
+def _is_row_number(column: Column[Any]) -> bool:
+    """Whether SQLite takes nothing but whole numbers: the only key of a table, where that is one."""
+    return column.primary_key and len(column.table.primary_key) == 1 and not isinstance(column.type, String)
 
 
 def _key(table: Table) -> list[Column[Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from torture.tampering.beside import DELETED, DOUBLED
+from torture.tampering.beside import DELETED, DOUBLED, RETYPED
 
 
 class Fate(Enum):
@@ -37,6 +37,7 @@ BY_TABLE: Mapping[str, _Fates] = {
     "checkpoints": {
         _ALL: (Fate.NOTICED, "A verification checks the signature, the size and the root of each."),
         "sealed": (Fate.HARMLESS, "The signatures in the note say who signed, and are checked; this only sorts."),
+        RETYPED: (Fate.NOTICED, "A verification says that the row cannot be read."),
         DELETED: (Fate.HARMLESS, "It is signed again. That the log was longer, the witness file knows."),
     },
     "cosignatures": {_ALL: (Fate.HARMLESS, _SIGNED)},

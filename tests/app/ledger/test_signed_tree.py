@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import Row, insert
 
 from app.ledger import signed_tree
 from app.ledger.verification import verify_all, verify_steps
@@ -37,9 +38,9 @@ def test_checkpoints_are_checked_along_with_the_entries(service: Service, monkey
     """Each of them once, and none before the walk has come to its size: so there is progress from the first entry."""
     real, checked = signed_tree.fault_of, []
 
-    def noted(service: Service, size: int, note: str) -> str | None:
-        checked.append(size)
-        return real(service, size, note)
+    def noted(service: Service, row: Row[Any]) -> str | None:
+        checked.append(row.size)
+        return real(service, row)
 
     monkeypatch.setattr(signed_tree, "fault_of", noted)
     monkeypatch.setattr(signed_tree, "_BATCH", 3)

@@ -23,13 +23,20 @@ from torture.tampering.judged import Honest, Judge
 from torture.tampering.made import make
 
 ENTRIES = 60
-# SQLite keeps any type in any column; a size of no entry, and a version that is no version.
+# SQLite keeps any type in any column; a size of no entry, and a version that is no version. Some have no effect.
 ODD = {
     ("alembic_version", "version_num: an empty one"),
     ("checkpoints", "note: bytes"),
     ("checkpoints", "size: an empty one"),
     ("log", "origin: bytes"),
     ("log", "verifier: bytes"),
+    *(("checkpoints", f"size: {value} in the last row") for value in ("'x'", "b'x'", "b''", "2.5")),
+    *(("checkpoints", f"sealed: {value} in the last row") for value in ("'x'", "b'x'", "2.5")),
+    ("log", "origin: b'x' in the last row"),
+    ("periods", "start: 'x' in the last row"),
+    ("periods", "size: b'' in the last row"),
+    ("cosignatures", "size: 'x' in the last row"),
+    ("cosignatures", "line: b'x' in the last row"),
 }
 
 
@@ -70,7 +77,7 @@ def attempts(tmp_path_factory: pytest.TempPathFactory) -> Attempts:
 
 
 @pytest.mark.parametrize(("table", "about"), sorted(ODD))
-def test_a_value_that_no_service_writes_is_noticed(attempts: Attempts, table: str, about: str) -> None:
+def test_a_value_that_no_service_writes_has_the_fate_that_is_said(attempts: Attempts, table: str, about: str) -> None:
     """And breaks nothing: a sentence, no error of the program."""
     with attempts.copied() as settings:
         (chosen,) = [each for each in TABLES if each.name == table]

@@ -15,10 +15,11 @@ import pytest
 from httpx import Response
 from sqlalchemy import select
 
-from app.errors import LedgerRewound
+from app.errors import LedgerRewound, NotReady
 from app.log import checkpoints as stored_checkpoints
 from app.log import cosigning
 from app.log.cosigning import signers
+from app.log.shown import shown_at
 from app.main import create_app, make_service
 from app.settings.settings import Settings
 from app.storage.tables import checkpoints, cosignatures
@@ -28,6 +29,7 @@ from core.log.note import InvalidNote, Note
 from core.log.policy import Policy
 from core.log.receipt import Receipt
 from tests.support.databases.books import rewrite_from, without_triggers
+from tests.support.databases.used import behind_triggers
 from tests.support.processes.witness import odd_witness, running_witness
 from tests.support.service.api import CSV, ROWS, Api
 from tests.support.service.cosigned import Clock, Cosigned, with_witnesses
@@ -414,11 +416,74 @@ def test_when_an_entry_was_shown_follows_from_what_is_on_record(
     changed = sqlite_settings.model_copy(update={"checkpoint_seconds": seconds})
     with Api(create_app(changed, clock)) as api:
         api.register()
-        shown = stored_checkpoints.shown_at(api.service, api.service.replay.head.seq)
+        shown = shown_at(api.service, api.service.replay.head.seq)
         assert shown == clock.now.replace(hour=0, minute=0, second=0) + timedelta(hours=hours)
         if not seconds:
             later = replace(api.service, settings=changed.model_copy(update={"checkpoint_seconds": 60}))
-            assert stored_checkpoints.shown_at(later, api.service.replay.head.seq) == shown
+            assert shown_at(later, api.service.replay.head.seq) == shown
+
+
+def test_a_policy_with_other_witnesses_begins_no_new_grace(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """An old log that none of them has signed is not ready, and says so; it is once they have signed."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned:
+        with Api(create_app(cosigned.settings.model_copy(update={"policy": None}), clock)) as api:
+            keys = api.keys
+            api.register()
+        clock.move(48 * 3600)
+        cosigned.all_up(up=False)
+        with Api(create_app(cosigned.settings, clock), keys) as api:
+            refused = api.call(None, "GET", "/readyz")
+            assert (refused.status_code, "has ever signed" in refused.json()["detail"]) == (503, True)
+            settled(api)
+            cosigned.all_up(up=True)
+            api.service.cosigner.sign_newest(api.service)
+            assert api.call(None, "GET", "/readyz").status_code == 200
+            settled(api)
+
+
+def test_an_entry_that_is_missing_is_no_error_of_readiness(api: Api, cosigned: Cosigned) -> None:
+    """The oldest entry that no quorum signed is gone."""
+    api.register()
+    settled(api)
+    api.service.cosigner.sign_newest(api.service)
+    signed = api.service.replay.head.seq
+    cosigned.all_up(up=False)
+    for _ in range(2):
+        api.order(epsilon="0.1")
+    settled(api)
+    assert api.call(None, "GET", "/readyz").status_code == 200
+    settled(api)
+    with behind_triggers(cosigned.settings) as connection:
+        connection.exec_driver_sql(f"DELETE FROM ledger WHERE seq = {signed + 1}")
+    refused = api.call(None, "GET", "/readyz")
+    assert (refused.status_code, f"Entry {signed + 1} " in refused.json()["detail"]) == (503, True)
+    settled(api)
+
+
+def test_an_alarm_ends_when_a_quorum_signs_and_not_before(
+    sqlite_settings: Settings, tmp_path: Path, clock: Clock
+) -> None:
+    """Signatures that are stored say nothing about the past that a witness saw since."""
+    with with_witnesses(sqlite_settings, tmp_path) as cosigned, Api(create_app(cosigned.settings, clock)) as api:
+        api.register()
+        settled(api)
+        clock.move(3600)
+        cosigner = api.service.cosigner
+        cosigner.sign_newest(api.service)
+        cosigner._alarm = "A witness has signed another past."
+        for witness in cosigned.witnesses:
+            witness.lies = True
+        with pytest.raises(NotReady, match="lost commits"):
+            cosigner.sign_newest(api.service)
+        assert api.call(None, "GET", "/readyz").status_code == 503
+        settled(api)
+        for witness in cosigned.witnesses:
+            witness.lies = False
+        cosigner.sign_newest(api.service)
+        assert api.call(None, "GET", "/readyz").status_code == 200
+        settled(api)
 
 
 def test_as_many_liars_as_may_be_corrupt_stop_nothing_but_uploads(

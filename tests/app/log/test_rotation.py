@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from app.bundles.bundle import Bundle
 from app.cli import main
 from app.errors import CannotStart
-from app.log import rotation
+from app.log import checkpoints, rotation
 from app.log.signing import previous_key_path
 from app.main import create_app, make_service
 from app.settings.settings import Settings
@@ -92,6 +92,20 @@ def test_a_lost_key_is_replaced_on_the_record(timeless: Settings) -> None:
         assert printed == f"log {policy.logs[0]}\n"
         assert policy.require(Note.parse(api.call(None, "GET", "/log/checkpoint").text))
         assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
+
+
+def test_a_worker_with_the_old_key_knows_the_checkpoints_of_the_new_one(timeless: Settings) -> None:
+    """Though it has not read the entry about the key yet, and the old key does not sign any more."""
+    worker = make_service(timeless, frozen_clock)
+    run(timeless, "log", "rotate")
+    previous_key_path(timeless.log_key_path).unlink()
+    with Api(create_app(timeless, frozen_clock)) as api:
+        api.register()
+        release = api.published()
+        assert api.analyst("GET", f"/v1/releases/{release}/receipt").status_code == 200
+        size = api.service.replay.head.seq
+    assert checkpoints.pinned(worker, size).note
+    worker.database.dispose()
 
 
 @pytest.mark.parametrize("crash_at", ["before the files", "between the files"])

@@ -12,7 +12,7 @@ import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import event, inspect, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from typer.testing import CliRunner
 
 from app.cli import main
@@ -89,6 +89,30 @@ def test_a_migration_that_fails_leaves_nothing(unmigrated: str) -> None:
         assert set(inspect(tx).get_table_names()) <= {"alembic_version"}
     database.migrate()
     check(database)
+    database.dispose()
+
+
+def test_periods_of_the_log_keep_their_order(unmigrated: str) -> None:
+    """One that a clock far ahead has begun is the last, and further ones come after it; none is ever changed."""
+    database = Database(unmigrated)
+    with database.engine.connect().execution_options(rugnik_writes=True) as connection:
+        config = alembic_config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0008")
+    with database.transaction() as tx:
+        tx.execute(text("INSERT INTO periods (start, size) VALUES (9000, 7), (3600, 2), (7200, 2)"))
+    database.migrate()
+    with database.transaction() as tx:
+        tx.execute(text("INSERT INTO periods (start, size) VALUES (7200, 7)"))
+    with database.read_only() as tx:
+        rows = tx.execute(text("SELECT number, start, size FROM periods ORDER BY number")).all()
+    assert [tuple(row) for row in rows] == [(1, 3600, 2), (2, 7200, 2), (3, 9000, 7), (4, 7200, 7)]
+    edits = ["UPDATE periods SET size = 0", "DELETE FROM periods"]
+    if database.is_sqlite:
+        edits.append("INSERT OR REPLACE INTO periods (number, start, size) VALUES (1, 0, 0)")
+    for edit in edits:
+        with pytest.raises(DatabaseError), database.transaction() as tx:
+            tx.execute(text(edit))
     database.dispose()
 
 
