@@ -49,7 +49,7 @@ def regression(
         )
 
     def effort(histogram: NoisyHistogram) -> Effort:
-        return effort_of_products(histogram, len(names) + 1, sums=3 * len(names) + 6)
+        return effort_of_products(histogram, len(names) + 1, sums=9 * len(names) + 6)
 
     return Question("regression", {"target": target, "on": list(names), "level": level}, answer, effort_of=effort)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -16,6 +17,7 @@ from core.intervals.ratios import Ends
 from core.queries.second_moments import Noise, SecondMoments, product
 
 FLAT = 1e-9  # a variance below this share of the largest counts as none
+_HIGHEST_ALPHA = 0.215  # up to which the inequality of Szekely and Bakirov holds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,37 +93,61 @@ class Errors:
             ends = roots
         return float(ends[0] * length), float(ends[1] * length)
 
-    def unexplained(self) -> Ends:
-        """The interval of 1 - R squared."""
+    def unexplained(self, slopes: Sequence[tuple[Floats, Ends | None]]) -> Ends:
+        """The interval of 1 - R squared, from the row of each slope with what `interval` returned for it.
+
+        (0, 1) where nothing bounds a slope: then the rows' own fit may leave anything unexplained.
+        """
         moments, fit = self.moments, self.fit
         p = len(moments.attributes) - 1
         centred = np.zeros(p + 2)
         centred[0], centred[-1] = -moments.sums[0, p + 1] / moments.rows, 1.0
         one = np.eye(p + 2)[0]
         forms = np.column_stack([fit.whitening, np.zeros(p + 1)])
-        most = float(chdtri(1, self.alpha)) / moments.rows
+        most = float(chdtri(1, min(self.alpha, _HIGHEST_ALPHA))) / moments.rows
         of_fit = most * float(self._variance(product(forms, fit.residual)).sum())
         of_mean = most * float(self._variance(product(one, centred)[None]).sum())
-        parts = product(fit.residual, fit.residual), product(centred, centred)
-        low = self._fieller(parts, fit.squares, fit.total + of_mean)[0]
-        high = self._fieller(parts, fit.squares + of_fit, fit.total)[1]
-        return low, high
-
-    def _fieller(self, parts: tuple[Floats, Floats], above: float, below: float) -> Ends:
-        """The theta in [0, 1] with |above - theta below| within the radius of the noise of that."""
-        if below <= 0.0:
-            return 0.0, 1.0
-        value, (first, second) = float(np.clip(above / below, 0.0, 1.0)), parts
-        f, v = max(self._factor(first - theta * second) for theta in (0.0, value, 1.0)), self.covariances
-        ends = _roots(
-            below**2 - f * float(second @ v @ second),
-            above * below - f * float(first @ v @ second),
-            above**2 - f * float(first @ v @ first),
+        residuals = [(fit.residual, 0.0)]
+        for row, ends in slopes:
+            if ends is None:
+                return 0.0, 1.0
+            turned = fit.whitening @ row
+            length = float(np.linalg.norm(turned))
+            x = np.append((turned / length) @ fit.whitening, 0.0)
+            residuals += [(fit.residual - h / length * x, moments.rows * (h / length) ** 2) for h in ends]
+        lows, highs = zip(
+            *(
+                self._fieller(
+                    (product(residual, residual), product(centred, centred)),
+                    (fit.squares + more, fit.squares + of_fit),
+                    (fit.total + of_mean, fit.total),
+                )
+                for residual, more in residuals
+            ),
+            strict=True,
         )
-        if ends is None:
+        return min(lows), max(highs)
+
+    def _fieller(self, parts: tuple[Floats, Floats], above: Ends, below: Ends) -> Ends:
+        """The least and the largest theta in [0, 1] with |above - theta below| within the radius of the noise of that.
+
+        `above` and `below` have a number for the one end and another for the other.
+        """
+        if min(below) <= 0.0:
             return 0.0, 1.0
-        low, high = np.clip(ends, 0.0, 1.0).tolist()
-        return min(low, value), max(high, value)
+        values, (first, second) = np.clip(np.divide(above, below), 0.0, 1.0).tolist(), parts
+        f, v = max(self._factor(first - theta * second) for theta in (0.0, values[0], 1.0)), self.covariances
+        ends = []
+        for number in (0, 1):
+            roots = _roots(
+                below[number] ** 2 - f * float(second @ v @ second),
+                above[number] * below[number] - f * float(first @ v @ second),
+                above[number] ** 2 - f * float(first @ v @ first),
+            )
+            if roots is None:
+                return 0.0, 1.0
+            ends.append(float(np.clip(roots[number], 0.0, 1.0)))
+        return min(ends[0], values[0]), max(ends[1], values[1])
 
     def _factor(self, combination: Floats) -> float:
         """The squared radius in variances."""

@@ -31,12 +31,14 @@ sum over forms of (sum of Z z (v - b'z))^2 / n. It exceeds its mean by more than
 degree with probability alpha at most (Szekely and Bakirov 2003); the same holds for the sum about the noisy mean. The
 ends of the interval allow for both.
 
-*The grid.* Rows lie off the middles of their cells. With H the root mean square of that over all predictors in the
-coordinates above, h that of the target, and s the standard deviation of v - b'z, least squares of the rows themselves
-differ from b by at most (h + sum of h_l |b_l|) / (1 - H) + H s / (1 - H)^2 in the same coordinates, if H < 1
-(singular values of a matrix move by the norm of a change at most, Weyl 1912). That is for the worst rows. Rows that
-lie evenly around a smooth density make variances at the middles too large by w^2 / 12, w the width of a cell, and leave
-covariances as they are (Sheppard 1898), so that slopes are too flat; `sheppard` has the coefficients without that.
+*The grid.* Rows lie off the middles of their cells, in predictor l by h_l at most, as a root mean square over rows.
+With w_l what a step along predictor l is in the coordinates above, and H^2 = sum over l, m of h_l h_m |w_l'w_m|, rows
+move by H there as a root mean square (triangle and Cauchy-Schwarz inequalities), in whatever directions. With h that of
+the target, and s the standard deviation of v - b'z, least squares of the rows themselves differ from b by at most
+(h + sum of h_l |b_l|) / (1 - H) + H s / (1 - H)^2 in the same coordinates, if H < 1 (singular values of a matrix move
+by the norm of a change at most, Weyl 1912). That is for the worst rows, with the noisy S and c for those of the rows.
+Rows that lie evenly around a smooth density make variances at the middles too large by the variance within cells, and
+leave covariances as they are (Sheppard 1898), so that slopes are too flat; `sheppard` has the coefficients without that.
 
 References: Fieller (1954); Neyman (1959); Sheppard (1898); Fuller (1987) on errors in variables.
 """
@@ -109,9 +111,9 @@ def regression(histogram: NoisyHistogram, target: str, on: tuple[str, ...], *, l
     if fit is None:
         return _unknown(level, on, _NO_ROWS if moments.rows <= 0.0 else _HIDDEN)
     if moments.noise is None:
-        return _answer(moments, fit, level, None, (0.0, 1.0), _LISTED)
+        return _answer(moments, fit, level, None, _LISTED)
     errors = Errors(moments, fit, moments.noise, moments.noise.covariances(), alpha)
-    return _answer(moments, fit, level, errors, errors.unexplained(), None)
+    return _answer(moments, fit, level, errors, None)
 
 
 def _unknown(level: float, on: tuple[str, ...], why: str) -> Regression:
@@ -119,9 +121,7 @@ def _unknown(level: float, on: tuple[str, ...], why: str) -> Regression:
     return Regression(nothing, None, Interval(level, 0.0, 1.0), why)
 
 
-def _answer(
-    moments: SecondMoments, fit: Fit, level: float, errors: Errors | None, unexplained: Ends, why: str | None
-) -> Regression:
+def _answer(moments: SecondMoments, fit: Fit, level: float, errors: Errors | None, why: str | None) -> Regression:
     p = len(moments.attributes) - 1
     back = _own_units(moments)
     own = back @ fit.estimates
@@ -129,10 +129,12 @@ def _answer(
     shift = _grid_shift(moments, fit)
     norms = np.linalg.norm(back @ fit.whitening.T, axis=1)
     corrected = None if errors is None else _with_sheppard(moments)  # listed cells may have means for middles
+    all_ends: list[Ends | None] = [None if errors is None else errors.interval(row) for row in back]
+    unexplained = (0.0, 1.0) if errors is None else errors.unexplained(list(zip(back[1:], all_ends[1:], strict=True)))
     coefficients = []
     for k, name in enumerate((None, *(attribute.name for attribute in moments.attributes[:p]))):
         value = float(own[k])
-        ends = None if errors is None else errors.interval(back[k])
+        ends = all_ends[k]
         if errors is not None and ends is None:
             coefficients.append(Coefficient(name, None, None, None, None))
             why = _HIDDEN
@@ -167,7 +169,8 @@ def _own_units(moments: SecondMoments) -> Floats:
 def _grid_shift(moments: SecondMoments, fit: Fit) -> float | None:
     """How far the grid moves coefficients at most, in the coordinates of `Fit`; None where nothing bounds it."""
     p = len(moments.attributes) - 1
-    moved = float(np.linalg.norm(np.linalg.norm(fit.whitening[:, 1:], axis=0) * moments.reach[:p]))
+    steps = fit.whitening[:, 1:] * moments.reach[:p]
+    moved = sqrt(float(np.abs(steps.T @ steps).sum()))
     if moved >= _MOST_MOVED:
         return None
     direct = float(moments.reach[p] + np.abs(fit.estimates[1:]) @ moments.reach[:p])

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.cells import DenseCells
+from core.cells import DenseCells, ThresholdedCells
+from core.domain.domain import Domain
+from core.domain.number import Number
 from core.errors import InvalidQuery
 from core.queries.boxes import Range
 from core.queries.estimates import axis_centres
@@ -103,6 +105,37 @@ def test_the_grid_moves_coefficients_by_less_than_it_says_and_sheppard_moves_the
         assert abs(each.value - value) <= each.shift
     coarse = regression(four_of(values, 6), "y", ("a",), level=0.95).coefficients[1]
     assert abs(coarse.sheppard - own[1]) < abs(coarse.value - own[1]) / 5
+
+
+def test_r_squared_of_rows_in_few_cells_covers() -> None:
+    """Where noise makes fits look better than they are: with as many rows in few cells, slopes are uncertain."""
+    rng = np.random.default_rng(5)
+    a = rng.normal(3, 0.3, 3000)
+    exact = synopsis_of(np.column_stack([a, a - 3 + rng.normal(0, 0.2, 3000)]), 16)
+    truth, share = by_numpy(exact, "b", ("a",))
+    answers = [regression(shaken(exact, "1.5", seed), "b", ("a",), level=0.95) for seed in range(300)]
+    assert sum(held(each, truth, share)[-1] for each in answers) >= 0.95 * len(answers)
+    assert all(
+        (each.r_squared_interval.low, each.r_squared_interval.high) == (0.0, 1.0)
+        for each in answers
+        if each.coefficients[1].interval is None
+    )
+
+
+def test_the_grid_moves_coefficients_of_correlated_predictors_by_less_than_it_says() -> None:
+    """Rows at the edges of their cells, of two predictors on opposite sides, by the sign of the residual."""
+    m, size, rng = 150, 20_000, np.random.default_rng(1)
+    axes = Domain(tuple(Number(name, 0, 1) for name in ("a", "b", "y")))
+    points = np.clip(rng.multivariate_normal([0.5, 0.5], 0.15**2 * np.array([[1, 0.97], [0.97, 1]]), size), 0, 0.999)
+    sign = np.where(rng.random(size) < 0.5, 1, -1)[:, None]
+    places = np.column_stack([np.floor(points * m), np.where(sign > 0, 398, 1)])
+    values = (places + 0.5 + sign * np.array([0.499, -0.499, 0.499])) / [m, m, 400]
+    grid = axes.grid([m, m, 400])
+    numbers, counts = np.unique((places @ [400 * m, 400, 1]).astype(np.int64), return_counts=True)
+    release = replace(synopsis_of(rows(10), 2), domain=axes, cells=ThresholdedCells(grid, numbers, counts, 1))
+    own = np.linalg.lstsq(np.column_stack([np.ones(size), values[:, :2]]), values[:, 2], rcond=None)[0]
+    for each, value in zip(regression(release, "y", ("a", "b"), level=0.95).coefficients, own, strict=True):
+        assert abs(each.value - value) <= each.shift
 
 
 def test_of_an_adaptive_release_they_are_those_of_its_leaves() -> None:
