@@ -9,6 +9,7 @@ import numpy as np
 
 from core.arrays import Floats
 from core.domain.attribute import Ordered
+from core.domain.whole import WholeValues
 from core.errors import InvalidQuery
 from core.intervals.levels import Interval
 from core.intervals.ratios import Ends
@@ -109,6 +110,16 @@ def axis_centres(synopsis: NoisyHistogram, x: int) -> Floats:
     """The centres of the value cells of one ordered attribute in its own unit."""
     edges = ordered_attribute(synopsis, x).edges(synopsis.grid.axes[x])
     return (edges[1:] + edges[:-1]) / 2
+
+
+def variance_within(attribute: Ordered, widths: Floats) -> Floats:
+    """The variance of rows spread evenly within cells of these widths, in the attribute's own unit.
+
+    w^2 / 12 for width w; of whole kinds (r^2 - 1) / 12 steps for a run of r values, which is none for a single one.
+    """
+    if not isinstance(attribute, WholeValues):
+        return widths**2 / 12.0
+    return (np.rint(widths * attribute.steps_per_unit) ** 2 - 1.0) / 12.0 / attribute.steps_per_unit**2
 
 
 def half_cell(synopsis: NoisyHistogram, x: int) -> float:

@@ -37,8 +37,10 @@ move by H there as a root mean square (triangle and Cauchy-Schwarz inequalities)
 the target, and s the standard deviation of v - b'z, least squares of the rows themselves differ from b by at most
 (h + sum of h_l |b_l|) / (1 - H) + H s / (1 - H)^2 in the same coordinates, if H < 1 (singular values of a matrix move
 by the norm of a change at most, Weyl 1912). That is for the worst rows, with the noisy S and c for those of the rows.
-Rows that lie evenly around a smooth density make variances at the middles too large by the variance within cells, and
-leave covariances as they are (Sheppard 1898), so that slopes are too flat; `sheppard` has the coefficients without that.
+Rows that lie evenly around a smooth density make variances at the middles too large by the variance within cells and
+leave covariances as they are (Sheppard 1898): slopes are too flat. `sheppard` has the coefficients without that.
+It is w^2 / 12 for cells of width w and (r^2 - 1) / 12 for runs of r whole values; where cells differ, its mean over
+noisy counts.
 
 References: Fieller (1954); Neyman (1959); Sheppard (1898); Fuller (1987) on errors in variables.
 """
@@ -179,10 +181,10 @@ def _grid_shift(moments: SecondMoments, fit: Fit) -> float | None:
 
 
 def _with_sheppard(moments: SecondMoments) -> Floats | None:
-    """Estimates from variances without what even rows in cells add: a third of the squared reach each."""
+    """Estimates from variances without what even rows in cells add."""
     p = len(moments.attributes) - 1
     gram = moments.sums[: p + 1, : p + 1].copy()
-    gram[np.arange(1, p + 1), np.arange(1, p + 1)] -= moments.rows * moments.reach[:p] ** 2 / 3.0
+    gram[np.arange(1, p + 1), np.arange(1, p + 1)] -= moments.rows * moments.within[:p]
     scale = np.diag(gram)
     if scale.min() <= 0.0 or np.linalg.eigvalsh(gram / np.sqrt(np.outer(scale, scale)))[0] <= FLAT:
         return None

@@ -31,7 +31,7 @@ from core.mechanisms.law import NoiseLaw
 from core.noisy_histogram import NoisyHistogram
 from core.queries.adaptive_moments import Middles, MonomialSums, leaf_shifts
 from core.queries.boxes import require_ordered
-from core.queries.estimates import half_cell
+from core.queries.estimates import half_cell, variance_within
 from core.queries.listed_moments import cell_means
 from core.queries.marginal import raw_marginal
 from core.queries.slices import with_values
@@ -53,13 +53,15 @@ class SecondMoments:
     """S for some attributes: `sums[i, j]` = sum of y z_i z_j, with z_0 = 1.
 
     `middle` and `half` lead back to the attributes' own units: value = middle + half * coordinate. `reach` is how far
-    rows lie from their cells' middles at most, as a root mean square, in coordinates.
+    rows lie from their cells' middles at most, as a root mean square, in coordinates. `within` is the mean over
+    the noisy counts of the variance that rows spread evenly have within their cell, in squared coordinates.
     """
 
     attributes: tuple[Ordered, ...]
     middle: Floats
     half: Floats
     reach: Floats
+    within: Floats
     sums: Floats
     noise: Noise | None
 
@@ -155,7 +157,12 @@ def _of_grid(part: NoisyHistogram, names: tuple[str, ...]) -> SecondMoments:
         sums[i, j] = sums[j, i] = float(summed)
     times = part.grid.cell_count // prod(grid.shape)
     noise = _GridNoise(part.law, times, about)
-    return _made(attributes, np.array(means), np.array([half_cell(part, x) for x in axes]), sums, noise)
+    within = [
+        _mean_of(slab, variance_within(attribute, np.diff(attribute.edges(axis))))
+        for slab, attribute, axis in zip(slabs, attributes, grid.axes, strict=True)
+    ]
+    reach = np.array([half_cell(part, x) for x in axes])
+    return _made(attributes, np.array(means), reach, np.array(within), sums, noise)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +201,12 @@ def _of_leaves(part: NoisyHistogram, cells: AdaptiveCells, names: tuple[str, ...
             for attribute, i, mean, variance in zip(attributes, columns, means, variances, strict=True)
         ]
     )
-    return _made(attributes, means, reach, sums, _LeafNoise(middles.sums, order))
+    leaves = cells.leaves
+    within = [
+        _mean_of(cells.estimates, variance_within(attribute, attribute.width / 2.0 * (leaves.high - leaves.low)[:, i]))
+        for attribute, i in zip(attributes, columns, strict=True)
+    ]
+    return _made(attributes, means, reach, np.array(within), sums, _LeafNoise(middles.sums, order))
 
 
 def _counted(monomial: tuple[int, ...]) -> set[tuple[int, int]]:
@@ -212,18 +224,31 @@ def _of_listed(listed: ListedCells, names: tuple[str, ...]) -> SecondMoments:
     means = listed.counts @ unit / total if total > 0.0 else np.zeros(len(axes))
     z = np.column_stack([np.ones(len(unit)), unit - means])
     reach = np.array([half_cell(part, x) for x in axes])
-    return _made(attributes, means, reach, (z.T * listed.counts) @ z, None)
+    edges = [attribute.edges(part.grid.axes[x]) for attribute, x in zip(attributes, axes, strict=True)]
+    within = [
+        _mean_of(listed.counts, variance_within(attribute, np.diff(own)[listed.places[:, x]]))
+        for attribute, own, x in zip(attributes, edges, axes, strict=True)
+    ]
+    return _made(attributes, means, reach, np.array(within), (z.T * listed.counts) @ z, None)
 
 
 def _made(
     attributes: tuple[Ordered, ...],
     means: Floats,
     reach: Floats,
+    within: Floats,
     sums: Floats,
     noise: Noise | None,
 ) -> SecondMoments:
     start, half = _units(attributes)
-    return SecondMoments(attributes, start + half * (1.0 + means), half, reach / half, sums, noise)
+    return SecondMoments(attributes, start + half * (1.0 + means), half, reach / half, within / half**2, sums, noise)
+
+
+def _mean_of(counts: Floats, values: Floats) -> float:
+    """The mean of values over noisy counts, within the least and the greatest of them."""
+    total = float(counts.sum())
+    mean = float(counts @ values) / total if total > 0.0 else float(values.mean())
+    return float(np.clip(mean, values.min(), values.max()))
 
 
 def _units(attributes: tuple[Ordered, ...]) -> tuple[Floats, Floats]:

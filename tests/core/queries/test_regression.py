@@ -9,6 +9,7 @@ import pytest
 
 from core.cells import DenseCells, ThresholdedCells
 from core.domain.domain import Domain
+from core.domain.integer import Integer
 from core.domain.number import Number
 from core.errors import InvalidQuery
 from core.queries.boxes import Range
@@ -105,6 +106,21 @@ def test_the_grid_moves_coefficients_by_less_than_it_says_and_sheppard_moves_the
         assert abs(each.value - value) <= each.shift
     coarse = regression(four_of(values, 6), "y", ("a",), level=0.95).coefficients[1]
     assert abs(coarse.sheppard - own[1]) < abs(coarse.value - own[1]) / 5
+
+
+@pytest.mark.parametrize("values", [40, 50])
+def test_sheppards_correction_of_whole_values(values: int) -> None:
+    """Of runs of two values, which vary by a quarter, and of runs of two and three."""
+    rng = np.random.default_rng(2)
+    x = np.clip(np.rint(rng.normal(values / 2, values / 8, 40_000)), 0, values - 1)
+    y = np.clip(0.5 + 0.8 * (x / values - 0.5) + rng.normal(0, 0.02, len(x)), 0, 0.999)
+    domain = Domain((Integer("a", 0, values - 1), Number("y", 0, 1)))
+    grid = domain.grid([20, 200])
+    places = grid.axes[0].cell_of(x.astype(np.uint32)) * 200 + np.floor(y * 200).astype(np.int64)
+    cells = DenseCells(grid, np.bincount(places, minlength=grid.cell_count))
+    exact = replace(synopsis_of(rows(10), 2), domain=domain, cells=cells)
+    own, answer = np.polyfit(x, y, 1)[0], regression(exact, "y", ("a",), level=0.95).coefficients[1]
+    assert abs(answer.sheppard - own) < abs(answer.value - own) / 10
 
 
 def test_r_squared_of_rows_in_few_cells_covers() -> None:
