@@ -11,7 +11,7 @@ from app.questions.question import Common, Question, question
 from app.questions.reasons import Reasons
 from core.checkpoint import Checkpoint
 from core.queries import hotspots as core_hotspots
-from core.queries.effort import effort_of_marginal
+from core.queries.effort import effort_of_hotspots
 from core.queries.hotspots import Hotspots
 from rugnik import wire
 from rugnik.wire.limits import Cells, Doc, Level, Limits
@@ -55,11 +55,23 @@ def hotspots(
                 )
                 for region in computed.regions
             ),
+            warnings=_warnings(computed),
         )
 
     parameters: dict[str, Any] = {"attributes": list(names), "level": level}
     parameters = parameters if cells is None else {**parameters, "cells": cells}
-    return Question("hotspots", parameters, answer, effort_of=partial(effort_of_marginal, bins=cells))
+    return Question("hotspots", parameters, answer, effort_of=partial(effort_of_hotspots, names=names, bins=cells))
+
+
+def _warnings(computed: Hotspots) -> tuple[str, ...]:
+    """That not all regions are listed."""
+    listed = len(computed.regions)
+    if listed == computed.in_all:
+        return ()
+    return (
+        f"{listed:,} of {computed.in_all:,} regions are listed: those with the largest excess. Ask for fewer cells on "
+        "an axis, with cells=….",
+    )
 
 
 def _notes(computed: Hotspots) -> tuple[str, ...]:

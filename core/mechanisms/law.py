@@ -27,6 +27,10 @@ class NoiseLaw(Protocol):
         """The name that synopses and answers give to this family of laws."""
 
     @property
+    def rows_per_unit(self) -> int:
+        """c, the most rows that one protected unit may have: 1 where a unit is a record."""
+
+    @property
     def single(self) -> NoiseLaw:
         """The law of the independent draws that Z is the sum of; this law, where Z is a single draw."""
 

@@ -73,6 +73,11 @@ class SummedLaplace:
         return self.single.mechanism
 
     @property
+    def rows_per_unit(self) -> int:
+        """That of a draw."""
+        return self.single.rows_per_unit
+
+    @property
     def rate(self) -> float:
         """That of a draw: P(|S| > r) falls like a polynomial times exp(-e r)."""
         return self.single.rate

@@ -22,6 +22,8 @@ from core.queries.adaptive_marginal import MOST_OVERLAPS
 from core.queries.clusters import require_k
 from core.queries.components import DRAWS as COMPONENT_DRAWS
 from core.queries.conditional import MOST_SHARES
+from core.queries.hotspots import MOST_CELLS as MOST_CELLS_OF_HOTSPOTS
+from core.queries.hotspots import MOST_REGIONS
 from core.queries.information import DRAWS as TABLE_DRAWS
 from core.queries.information import MOST_CELLS
 
@@ -35,6 +37,7 @@ _SLICED_LEAF = 1e-7  # a leaf that is cut down to a slice
 _OVERLAP, _BINS_ACROSS = 1e-6, 64  # a leaf in a bin; so many bins across few leaves touch one of them on average
 _DRAWN_ENTRY = 4e-8  # an entry of a drawn matrix with its share of the eigenvalues
 _SHARE = 5e-5  # a Fieller interval of one cell among some
+_THRESHOLDS, _SEARCHED, _REGION = 0.02, 1e-6, 1.2e-4  # those of a table; one of its cells; a region, written down too
 _REDRAWN_TABLE, _REDRAWN_ENTRY = 0.2, 1.5e-7  # the laws of a table; an entry drawn again with its estimates
 _SAMPLED = 2e-6  # a cell of a component in a sweep of eight replicas, with what follows from the samples
 
@@ -87,8 +90,8 @@ def effort_of_information(synopsis: NoisyHistogram, names: tuple[str, str], bins
     )
 
 
-def _entries(synopsis: NoisyHistogram, names: tuple[str, str], bins: int | None) -> int:
-    """The cells of a marginal of two attributes."""
+def _entries(synopsis: NoisyHistogram, names: tuple[str, ...], bins: int | None) -> int:
+    """The cells of a marginal."""
     domain, most = synopsis.domain, bins or (_BINS_ACROSS if isinstance(synopsis.cells, AdaptiveCells) else None)
     axes = [axis for name, axis in zip(domain.names, synopsis.grid.axes, strict=True) if name in names]
     return prod(min(axis.cells, most or axis.cells) if axis.is_ordered else axis.cells for axis in axes)
@@ -116,6 +119,13 @@ def effort_of_marginal(synopsis: NoisyHistogram, bins: int | None) -> Effort:
     leaves = len(synopsis.counts)
     overlaps = min(max(MOST_OVERLAPS, 2 * leaves), leaves * (1 + (bins or 0) / _BINS_ACROSS))
     return Effort(_OVERLAP * overlaps, "Ask for fewer cells, or name fewer attributes.")
+
+
+def effort_of_hotspots(synopsis: NoisyHistogram, names: tuple[str, ...], bins: int | None) -> Effort:
+    """A marginal, thresholds of its cells, and a region for every other cell at most, with its interval."""
+    cells = min(_entries(synopsis, names, bins), MOST_CELLS_OF_HOTSPOTS)
+    searched = _THRESHOLDS + _SEARCHED * cells + _REGION * min(cells / 2, MOST_REGIONS)
+    return Effort(effort_of_marginal(synopsis, bins).seconds + searched, _FEWER_CELLS)
 
 
 def effort_of_slices(histogram: NoisyHistogram, slices: int) -> float:

@@ -5,12 +5,18 @@ equal density, so that cell j has a binomial count with the probability p_j, its
 if its noisy count is above a threshold u_j that noise and chance together exceed in any cell of the release with a
 probability of alpha at most. Cells that share an edge are one region.
 
+Where a unit is a person with at most c rows, the null is that persons are independent, and each row lies anywhere with
+equal density; rows of one person may depend on one another in any way, all in one cell included.
+
 *A grid.* y_j = B + S with B binomial and S the noise. For every theta > 0 below the rate of the noise,
 
     P(B + S >= u) <= exp(n log(1 + p (e^theta - 1)) + log E e^(theta S) - theta u)
 
 (Chernoff 1952), so u_j is the least over theta of the sum of both logarithms and log(1 / alpha_j), divided by theta.
-For n stands its upper bound. That has a tenth of alpha, and the cells share the rest (Bonferroni).
+For n stands its upper bound. That has a tenth of alpha, and the cells share the rest (Bonferroni). Of persons with c
+rows or fewer, (n / c) log(1 + p (e^(c theta) - 1)) takes the place of the first logarithm: it is the largest possible,
+because k rows of a person add log(1 + p (e^(k theta) - 1)) at most (Hoelder's inequality), which is convex in k and 0
+for k = 0.
 
 *Other forms of release* have bounds L <= t <= U for all cells at once, with half of alpha. There a cell stands out if
 L_j is above the threshold of a count without noise.
@@ -46,7 +52,7 @@ from core.queries.estimates import Estimate
 from core.queries.marginal import Marginal, marginal
 from core.queries.slices import with_values
 
-MOST_CELLS = 250_000
+MOST_CELLS, MOST_REGIONS = 250_000, 1_000
 _POLYOMINOES = log(4.65)  # growth of the number of connected regions of squares by one more square
 _SHARE_OF_SIZE = 0.1  # of alpha, for the bound on n
 _HIGHEST = 0.99999  # so that the parts of alpha stay within what is tested
@@ -66,11 +72,15 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hotspots:
-    """Regions by excess, the largest first, among the cells of a histogram; `rows` is the number of rows in all."""
+    """Regions by excess, the largest first, among the cells of a histogram; `rows` is the number of rows in all.
+
+    Of `in_all` regions the 1,000 with the largest excess are listed; the intervals hold for all of them.
+    """
 
     histogram: Marginal
     rows: Estimate
     regions: tuple[Region, ...]
+    in_all: int
 
 
 def hotspots(histogram: NoisyHistogram, names: tuple[str, ...], *, level: float, cells: int | None = None) -> Hotspots:
@@ -95,12 +105,14 @@ def hotspots(histogram: NoisyHistogram, names: tuple[str, ...], *, level: float,
         require_divisible(level, _HIGHEST)
         # Bounds of cells have half of alpha; that of n and chance have a quarter each.
         evidence, rows = _Bounded(*table.bounds_all), _size(part, names, level, alpha / 4.0)
-        above = evidence.low >= _thresholds(None, shares, rows.high, alpha / 4.0 / shares.size)
-    labels, _number = ndimage.label(above.reshape(table.shape))
-    regions = [_region(table, chosen, shares, rows, evidence, alpha / 2.0) for chosen in _members(labels.ravel())]
+        chance = _Chance(rows.high, part.law.rows_per_unit)
+        above = evidence.low >= _thresholds(None, shares, chance, alpha / 4.0 / shares.size)
+    labels, number = ndimage.label(above.reshape(table.shape))
     count = max(0.0, float(table.counts.sum()))
+    chosen = _largest(labels.ravel(), table.counts - count * shares)
+    regions = tuple(_region(table, each, shares, rows, evidence, alpha / 2.0) for each in chosen)
     held = Interval(level, min(rows.low, count), max(rows.high, count))
-    return Hotspots(table, Estimate(count, held), tuple(sorted(regions, key=lambda each: -(each.excess.value or 0.0))))
+    return Hotspots(table, Estimate(count, held), regions, number)
 
 
 def _volumes(table: Marginal) -> Floats:
@@ -127,10 +139,10 @@ class _OnGrid:
 
     def thresholds(self, shares: Floats, rows: float, alpha: float) -> Floats:
         """u_j of every cell, where alpha is for all of them."""
-        least = np.empty(shares.size)
+        least, chance = np.empty(shares.size), _Chance(rows, self.law.rows_per_unit)
         for number in np.unique(self.draws).tolist():
             chosen = self.draws == number
-            least[chosen] = _thresholds(self.law.summed(number), shares[chosen], rows, alpha / shares.size)
+            least[chosen] = _thresholds(self.law.summed(number), shares[chosen], chance, alpha / shares.size)
         return least
 
     def ends(self, table: Marginal, chosen: NDArray[np.int64], alpha: float) -> tuple[float, float]:
@@ -158,10 +170,15 @@ class _Bounded:
         return float(self.low[chosen].sum()), float(self.high[chosen].sum())
 
 
-def _members(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The cells of each region, by their numbers, from the number of each cell's region; 0 is none."""
+def _largest(labels: NDArray[np.int64], excess: Floats) -> list[NDArray[np.int64]]:
+    """The cells of the regions with the largest excess, by their numbers, from the number of each cell's region.
+
+    0 is the number of cells outside of all regions. Regions of equal excess come in the order of their numbers.
+    """
+    largest = np.argsort(-np.bincount(labels, weights=excess)[1:], kind="stable")[:MOST_REGIONS] + 1
     order = np.argsort(labels, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)[int(labels.min() == 0) :]
+    ends = np.searchsorted(labels[order], (largest, largest + 1))
+    return [order[first:last] for first, last in ends.T.tolist()]
 
 
 def _size(part: NoisyHistogram, names: tuple[str, ...], level: float, alpha: float) -> Interval:
@@ -172,23 +189,37 @@ def _size(part: NoisyHistogram, names: tuple[str, ...], level: float, alpha: flo
     return Interval(level, max(0.0, float(low.sum())), max(0.0, float(high.sum())))
 
 
-def _thresholds(law: NoiseLaw | None, shares: Floats, rows: float, alpha: float) -> Floats:
+@dataclass(frozen=True, slots=True)
+class _Chance:
+    """So many rows of independent units, each with `per_unit` rows at most that may all lie together."""
+
+    rows: float
+    per_unit: int
+
+    def log_mgf(self, shares: Floats, theta: float) -> Floats:
+        """The largest log E e^(theta B) for the number B of rows in a cell of each share."""
+        grown: Floats = np.log1p(shares * np.expm1(self.per_unit * theta)) * self.rows / self.per_unit
+        return grown
+
+
+def _thresholds(law: NoiseLaw | None, shares: Floats, chance: _Chance, alpha: float) -> Floats:
     """u of cells with the same noise, and of those with the same share only once."""
     distinct, places = np.unique(np.round(shares, 14), return_inverse=True)
-    thresholds: Floats = _least(law, distinct, rows, -log(alpha))[places]
+    thresholds: Floats = _least(law, distinct, chance, -log(alpha))[places]
     return thresholds
 
 
-def _least(law: NoiseLaw | None, shares: Floats, rows: float, log_inverse: float) -> Floats:
+def _least(law: NoiseLaw | None, shares: Floats, chance: _Chance, log_inverse: float) -> Floats:
     """Chernoff's bound on B + S for each share: every theta bounds it, and the best of many is taken.
 
     `log_inverse` is log(1 / alpha). Without a law there is no noise, and theta may be any.
     """
-    thetas = _THETAS * (min(law.rate, _LARGEST) if law is not None else _LARGEST)
+    largest = _LARGEST / chance.per_unit
+    thetas = _THETAS * (min(law.rate, largest) if law is not None else largest)
     noise = law.log_mgf(thetas) if law is not None else np.zeros(thetas.size)
     best = np.full(shares.size, np.inf)
     for theta, growth in zip(thetas.tolist(), noise.tolist(), strict=True):
-        best = np.minimum(best, (rows * np.log1p(shares * np.expm1(theta)) + growth + log_inverse) / theta)
+        best = np.minimum(best, (chance.log_mgf(shares, theta) + growth + log_inverse) / theta)
     return best
 
 

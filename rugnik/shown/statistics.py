@@ -96,7 +96,9 @@ def hotspots_view(answer: wire.Hotspots) -> View:
     said = f"{len(body):,} regions stand out" if len(body) > 1 else "one region stands out"
     line = f"{', '.join(names)}: {said if body else 'no region stands out'} at level {answer.level:g}"
     table = Table(("region", *names, "cells", "rows", "expected", "excess"), tuple(body[:MOST_ROWS]), len(body))
-    return View("Hotspots", line, whiskers("rows more than expected", listed), (table,) if body else ())
+    return View(
+        "Hotspots", line, whiskers("rows more than expected", listed), (table,) if body else (), answer.warnings
+    )
 
 
 def _estimate(estimate: wire.Estimate) -> str:

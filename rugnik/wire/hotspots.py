@@ -26,8 +26,10 @@ class Hotspot(Reply):
 class Hotspots(Answer):
     """Regions that stand out from rows spread evenly over the covered cells by volume, the largest excess first.
 
-    If rows are spread so, any region is listed with a probability of 1 - level at most. The intervals of all regions
-    hold together, although the same counts chose them.
+    If rows are spread so, any region is listed with a probability of 1 - level at most. Of releases that protect
+    persons, that is so for independent persons, however close the rows of each of them lie together. The intervals of
+    all regions hold together, although the same counts chose them. Of more than 1,000 regions those with the largest
+    excess are listed, and `warnings` says so.
     """
 
     path: ClassVar[str] = "hotspots"
@@ -39,6 +41,7 @@ class Hotspots(Answer):
     ]
     rows: Estimate
     regions: tuple[Hotspot, ...]
+    warnings: tuple[str, ...]
 
     def to_pandas(self) -> Any:
         """One row per region."""

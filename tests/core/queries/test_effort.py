@@ -16,7 +16,7 @@ from core.domain.grid import Grid
 from core.errors import InvalidQuery
 from core.queries.cluster_scan import scan
 from core.queries.clusters import find_clusters
-from core.queries.effort import effort_of_boxes, effort_of_clusters, effort_of_scan
+from core.queries.effort import effort_of_boxes, effort_of_clusters, effort_of_hotspots, effort_of_scan
 from core.synopsis import Synopsis
 from tests.core.queries.worlds import synopsis_of
 
@@ -79,6 +79,13 @@ def test_the_memory_of_lloyd_does_not_grow_with_points_times_runs() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 * points.nbytes  # as many numbers for each point as there are runs would be five times as much
+
+
+def test_hot_spots_are_no_quick_answer_where_there_may_be_many_regions() -> None:
+    """Each region has an interval of its own and is written down; so they are not worked out while others wait."""
+    efforts = [effort_of_hotspots(cells(per_axis), ("a", "b"), None).seconds for per_axis in (30, 100, 300)]
+    assert 0.02 < efforts[0] < 0.2
+    assert 0.1 < efforts[1] < efforts[2] < 1
 
 
 def test_a_question_that_takes_minutes_is_known_beforehand() -> None:

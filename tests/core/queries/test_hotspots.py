@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.budget import Epsilon
 from core.cells import DenseCells
 from core.errors import InvalidQuery
 from core.queries.hotspots import Hotspots, Region, hotspots
 from core.synopsis import Synopsis
+from core.unit import Unit
 from tests.core.queries.layered import whole_world
 from tests.core.queries.worlds import least_hits, rows, shaken, synopsis_of
 
@@ -61,6 +63,41 @@ def test_even_rows_seldom_have_a_hot_spot(size: int, epsilon: str) -> None:
         not hotspots(shaken(even(size, seed), epsilon, seed), ("a", "b"), level=0.95).regions for seed in range(DRAWS)
     )
     assert quiet >= least_hits(DRAWS)
+
+
+@pytest.mark.parametrize("threshold", [None, 60])
+def test_even_persons_seldom_have_a_hot_spot(threshold: int | None) -> None:
+    """Persons whose ten rows all lie together: independent of one another, which their rows are not."""
+    quiet, base = 0, synopsis_of(rows(10), 10)
+    for seed in range(DRAWS):
+        counts = 10 * np.random.default_rng(seed).multinomial(2000, np.full(100, 0.01))
+        exact = replace(base, cells=DenseCells(base.grid, counts), unit=Unit("id", 10))
+        release = replace(shaken(exact, "1", seed), epsilon=Epsilon.parse("10"))  # 10 / c is 1
+        assert isinstance(release.cells, DenseCells)
+        cells = release.cells if threshold is None else release.cells.reaching(threshold)
+        quiet += not hotspots(replace(release, cells=cells), ("a", "b"), level=0.95).regions
+    assert quiet >= least_hits(DRAWS)
+
+
+def test_crowds_of_persons_are_found() -> None:
+    """With up to five rows of each person, all of them together."""
+    rng = np.random.default_rng(7)
+    places = np.concatenate([rng.uniform([0, -5], [10, 5], (1600, 2)), rng.normal((2, 3), 0.4, (400, 2))])
+    exact = replace(synopsis_of(np.repeat(np.clip(places, [0, -5], [10, 5]), 5, axis=0), 20), unit=Unit("id", 5))
+    answer = hotspots(replace(shaken(exact, "1"), epsilon=Epsilon.parse("5")), ("a", "b"), level=0.95)
+    assert len(answer.regions) == 1
+    assert held(answer, exact)
+
+
+def test_of_very_many_regions_those_with_the_largest_excess_are_listed() -> None:
+    """A thousand of them, in order; how many there are in all is said."""
+    counts = np.zeros((100, 100), dtype=np.int64)
+    counts[::2, ::2] = 100_000 + np.arange(2500).reshape(50, 50)
+    exact = replace(synopsis_of(rows(10), 100), cells=DenseCells(synopsis_of(rows(10), 100).grid, counts.ravel()))
+    answer = hotspots(exact, ("a", "b"), level=0.95)
+    assert answer.in_all == 2500
+    assert [each.count.value for each in answer.regions] == list(range(102_499, 101_499, -1))
+    assert all(sum(counts[cell] for cell in each.cells) == each.count.value for each in answer.regions)
 
 
 def test_crowds_are_found_with_their_counts() -> None:
