@@ -56,7 +56,10 @@ class Together:
 
     simultaneous: Annotated[
         bool,
-        Doc("With group_by: intervals hold for all groups together with the level asked for (Bonferroni)."),
+        Doc(
+            "With group_by: each interval holds for all groups together with the level asked for (Bonferroni). The "
+            "several intervals of one answer hold together only where they do without groups."
+        ),
     ] = False
 
 
@@ -96,7 +99,11 @@ def asked_with(registered: Registered, given: Mapping[str, Any]) -> Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedQuestion(Question):
-    """A question for each value of a category. With a `level`, intervals hold for all groups together."""
+    """A question for each value of a category. With a `level`, each interval holds for all groups together.
+
+    That is the interval of one number, say the mean of age, in every group. The several intervals of one answer hold
+    together with that level only if they do without groups.
+    """
 
     group_by: str
     level: float | None

@@ -61,8 +61,8 @@ class Asking(Naming):
     ) -> Grouped:
         """The same for each value of a category: `ask_by_group(release, Moments, "sex")`.
 
-        `.answers(Moments)` of the reply has the answers by value. With `simultaneous`, intervals hold for all groups
-        together.
+        `.answers(Moments)` of the reply has the answers by value. With `simultaneous`, each interval holds for all
+        groups together; the several intervals of one answer do so only where they do without groups.
         """
         grouped = {"group_by": group_by, "simultaneous": simultaneous or None}
         return Grouped.of(await self._answer(release, answer, {**parameters, **grouped}))

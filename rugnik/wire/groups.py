@@ -26,8 +26,9 @@ class Group(Reply):
 class Grouped(Answer):
     """A question answered for each value of a category, in their order; (other) and (missing) come last.
 
-    With simultaneous=true, all intervals of the same kind hold together with the level asked for: each group is then
-    answered at `level_of_each`, 1 - (1 - level) / groups.
+    With simultaneous=true, each interval (say, of the mean of age) holds for all groups together with the level asked
+    for: each group is then answered at `level_of_each`, 1 - (1 - level) / groups. The several intervals of one answer
+    hold together with the level asked for only where they do without groups, as those of hotspots.
     """
 
     group_by: str
