@@ -33,6 +33,7 @@ from core.errors import InvalidEpsilon
 from core.mechanisms.summed_laplace import SummedLaplace
 
 MECHANISM = "discrete_laplace"
+_LARGEST_RATE = 600.0  # of moments: beyond it they are those at this rate, which are a bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,14 @@ class DiscreteLaplace:
         return self if enough else DiscreteLaplace(int(least * NANO))
 
     @property
+    def _p(self) -> float:
+        """p for moments: no less than e^-600, so that neither it nor its products with small numbers become zero."""
+        return exp(-min(self.rate, _LARGEST_RATE))
+
+    @property
     def variance(self) -> float:
         """Var Z = 2 p / (1 - p)^2, close to 2 / e^2 when e is small."""
-        return 2.0 * exp(-self.rate) / expm1(-self.rate) ** 2
+        return 2.0 * self._p / expm1(-self.rate) ** 2
 
     @property
     def standard_deviation(self) -> float:
@@ -102,7 +108,7 @@ class DiscreteLaplace:
     @property
     def kurtosis(self) -> float:
         """Excess kurtosis (p^2 + 4 p + 1) / (2 p): close to 3 (Laplace) when e is small; large when Z is mostly 0."""
-        p = exp(-self.rate)
+        p = self._p
         return (p * p + 4.0 * p + 1.0) / (2.0 * p)
 
     @property

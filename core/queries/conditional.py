@@ -41,9 +41,9 @@ _HIGHEST = 0.999998  # of which half of alpha is left for each of two statements
 class Conditional:
     """A row for each cell of `given`, a column for each cell of `of`. Each interval holds by itself at the level.
 
-    `rows` is the noisy number of rows in each cell of `given`, between its `rows_bounds`. `has_shares` says
-    which of these cells have shares; those of the others are NaN, between 0 and 1. The third part of `given` and `of`
-    is how many neighbouring cells are one.
+    `rows` is the noisy number of rows in each cell of `given`, no less than 0, between its `rows_bounds`. `has_shares`
+    says which of these cells have shares; those of the others are NaN, between 0 and 1. The third part of `given` and
+    `of` is how many neighbouring cells are one.
     """
 
     level: float
@@ -134,4 +134,5 @@ def _made(
     low = np.where(has_shares[:, None], np.minimum(ends[0], np.nan_to_num(shares)), 0.0)
     high = np.where(has_shares[:, None], np.maximum(ends[1], np.nan_to_num(shares)), 1.0)
     given, of = zip(both.domain.attributes, both.grid.axes, both.grouping.sizes, strict=True)
-    return Conditional(level, given, of, rows[0], (rows[1], rows[2]), has_shares, shares, (low, high))
+    count, fewest, most = (np.maximum(each, 0.0) for each in rows)  # no cell has fewer than no rows
+    return Conditional(level, given, of, count, (fewest, most), has_shares, shares, (low, high))

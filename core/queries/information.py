@@ -8,7 +8,8 @@ and H(a), H(b) likewise from sums of t_ij over j and over i (Shannon 1948). All 
 is at least that of their cells (data processing inequality, Cover and Thomas 2006).
 
 *Bias.* The plain formula with noisy counts takes noise for information. Each t log t is estimated with little or no
-bias instead (`core.queries.t_log_t`).
+bias instead (`core.queries.t_log_t`): none of a single draw, a little of sums of many. Values are then moved into what
+is possible, so that information close to zero is estimated too high on average.
 
 *Intervals.* A parametric bootstrap (Efron and Tibshirani 1993): the noise is drawn again, many times and from a public
 seed, on the counts made non-negative, and the standard deviation of each estimate is that over the draws. All four
@@ -129,9 +130,9 @@ class _Table:
         return np.stack([first, second, joint, first + second - joint], axis=-1)
 
     def rows(self, noisy: NDArray[np.int64], level: float) -> Estimate:
-        """The number of rows."""
+        """The number of rows, which is no less than 0."""
         count, reach = float(noisy.sum()), equal_radius(self.law, int(self.draws.sum()), alpha=alpha_of(level))
-        return Estimate(count, Interval(level, count - reach, count + reach))
+        return Estimate(max(0.0, count), Interval(level, max(0.0, count - reach), max(0.0, count + reach)))
 
     def bias(self) -> Floats:
         """The most by which the four are off on average, times the number of rows."""

@@ -245,7 +245,9 @@ def _made(
 
 
 def _mean_of(counts: Floats, values: Floats) -> float:
-    """The mean of values over noisy counts, within the least and the greatest of them."""
+    """The mean of values over noisy counts, within the least and the greatest of them; 0 where nothing is listed."""
+    if not len(values):
+        return 0.0
     total = float(counts.sum())
     mean = float(counts @ values) / total if total > 0.0 else float(values.mean())
     return float(np.clip(mean, values.min(), values.max()))

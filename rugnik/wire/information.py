@@ -22,8 +22,9 @@ class AttributeEntropy(Reply):
 class Information(Answer):
     """Entropies in bits over the rows with a value of both attributes, and their mutual information.
 
-    All are those of the cells that were asked for. Each interval holds by itself. Where the noise leaves next to
-    nothing certain, a value is null.
+    All are those of the cells that were asked for. Values are corrected for the noise and kept within what is possible;
+    they are not unbiased, least of all near zero. Each interval holds by itself. Where the noise leaves next to nothing
+    certain, a value is null.
     """
 
     path: ClassVar[str] = "information"

@@ -48,6 +48,14 @@ def test_the_variance_keeps_its_digits_at_every_epsilon(law: DiscreteLaplace) ->
     assert law.variance == pytest.approx(float(2 * p / (1 - p) ** 2), rel=1e-12)
 
 
+@pytest.mark.parametrize("epsilon", ["600", "746", "999.999999999"])
+def test_moments_are_finite_and_positive_at_the_largest_epsilons(epsilon: str) -> None:
+    """Where p is no double any more, they are bounds."""
+    law = DiscreteLaplace.at(Epsilon.parse(epsilon))
+    assert 0.0 < law.variance < 1e-250
+    assert 1e250 < law.kurtosis < np.inf
+
+
 @given(laws(least=6 * 10**8, most=10 * NANO), st.floats(1e-12, 1.0))
 def test_the_tail_radius_is_the_least_that_holds_by_summing(law: DiscreteLaplace, probability: float) -> None:
     """P(|Z| > r) <= probability, and not for r - 1, by adding up the law."""

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.budget import Epsilon
 from core.cells import DenseCells
 from core.domain.domain import Domain
 from core.domain.grid import Grid
 from core.domain.number import Number
 from core.errors import InvalidQuery
 from core.mechanisms.discrete_laplace import DiscreteLaplace
+from core.queries.conditional import conditional
 from core.queries.information import information
 from core.queries.t_log_t import estimator, t_log_t
 from core.synopsis import Synopsis
@@ -124,6 +126,20 @@ def test_cells_taken_together_and_no_noise() -> None:
     starts = [0, 3, 6, 9]
     table = np.add.reduceat(np.add.reduceat(table_of(exact), starts, axis=0), starts, axis=1)
     assert [each.value for each in answer.entropies] == pytest.approx(truth_of(table), abs=1e-6)
+
+
+def test_numbers_of_rows_are_not_negative_and_the_largest_epsilon_has_an_answer() -> None:
+    """However much noise there is; and where there is less of it than a double can hold."""
+    few = shaken(synopsis_of(rows(3), 12), "0.05", 1)
+    answer, shares = information(few, "a", "b", level=0.95), conditional(few, "a", "b", level=0.95)
+    assert 0.0 == answer.rows.interval.low <= answer.rows.value <= answer.rows.interval.high
+    assert (shares.rows_bounds[0] >= 0.0).all()
+    assert ((shares.rows_bounds[0] <= shares.rows) & (shares.rows <= shares.rows_bounds[1])).all()
+    certain = replace(synopsis_of(rows(3000), 10), epsilon=Epsilon.parse("999.999999999"))
+    truth = truth_of(table_of(certain))
+    entropies = information(certain, "a", "b", level=0.95).entropies
+    assert [each.value for each in entropies] == pytest.approx(truth, abs=1e-6)
+    assert conditional(certain, "a", "b", level=0.95).has_shares.any()
 
 
 def test_what_cannot_be_asked_is_refused_in_a_sentence() -> None:
