@@ -23,7 +23,8 @@ where V(o, h) = Var(sum of Z o (r - h x)) and f = r(h)^2 / V(x, h). The last ter
 normal noise (Cauchy-Schwarz; 3 is the fourth moment). This is a quadratic inequality in h as in Fieller (1954), and
 where it has no finite roots, the noise may hide that the form does not vary: there is no value and no interval. That
 weights are taken at estimates is of the second order too; coverage is measured
-(`tests/core/queries/test_regression.py`), not proved.
+(`tests/core/queries/test_regression.py`), not proved. It falls short at high levels where rows sit in few of many cells
+(`docs/methods/statistics.md` has the figures).
 
 *R squared* is 1 - sum of t (v - b'z)^2 / sum of t (v - mean)^2, a ratio of noisy sums, whose Fieller set solves a
 quadratic (`core.intervals.ratios`). The noisy sum of squares at c falls short of that at b by exactly
