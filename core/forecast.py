@@ -164,7 +164,7 @@ def _warnings(plan: Plan, theorem_range: tuple[float, float] | None) -> Iterator
         yield (
             "Offsets: half of the epsilon of the cells buys the mean place of the rows of each listed cell, and only "
             f"cells with a noisy count of at least {plan.threshold} are listed. Clusters and means gain by it, but "
-            "counts have twice the noise, and one over a small range may miss rows. Order without offsets, or fewer "
+            "cells have twice the noise, and a count over a small range may miss rows. Order without offsets, or fewer "
             "attributes, for counts of every cell."
         )
     elif plan.threshold is not None:

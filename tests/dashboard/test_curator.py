@@ -269,7 +269,7 @@ def test_offsets_are_chosen_in_the_wizard(
     page.locator("summary").filter(has_text="More choices").click()
     page.get_by_label("Where rows lie within cells (offsets)").select_option("true")
     expect(page.locator("#plan-facts")).to_contain_text("bought with epsilon 0.2375")
-    expect(page.locator("#plan-warnings")).to_contain_text("counts have twice the noise")
+    expect(page.locator("#plan-warnings")).to_contain_text("cells have twice the noise")
     page.locator("#plan-more summary").click()
     expect(page.locator("#plan-rules")).to_contain_text("rugnik with offsets")
     assert "offsets=True" in page.locator("#plan-lines [data-python]").text_content()
