@@ -34,7 +34,7 @@ function terms() {
   return {
     attributes: [...at("attribute-checks").querySelectorAll("input:checked")].map((box) => box.value),
     epsilon: at("epsilon").value.trim(), clusters: Number(at("clusters").value), size, rule: at("rule").value,
-    out_of_range: at("out-of-range").value,
+    out_of_range: at("out-of-range").value, ...(at("offsets").value ? { offsets: at("offsets").value === "true" } : {}),
   };
 }
 
