@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.ingest.limits import Limits
     from app.ingest.losses import Losses
     from app.ingest.upload import Ingest
+    from app.settings.settings import Settings
     from core.domain.domain import Domain
     from rugnik.wire import Dataset
 
@@ -150,7 +151,7 @@ def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None,
     wanted = [*schema.attributes, *([schema.unit["column"]] if schema.unit else [])]
     try:
         body = body_of(file, media_type=media_type)
-        domain = _domain_of(schema)
+        domain = domain_of(schema)
         choice, unit = Choice(out_of_range or "clip"), Unit.from_json(schema.unit)
         counter = LossCounter(domain, choice, unit)
         with progress_bar("Reading") as progress:
@@ -181,7 +182,7 @@ def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None,
         )
 
 
-def _domain_of(schema: Schema) -> Domain:
+def domain_of(schema: Schema) -> Domain:
     """The attributes of a schema; ends the command with the name of the one that is none."""
     from core.domain.domain import Domain
     from core.domain.kinds import attribute_of
@@ -216,15 +217,20 @@ def names_of(file: Path, media_type: str | None) -> list[str] | None:
 
 
 def limits_here() -> Limits:
-    """The limits of an upload by the settings of this machine; ends the command if they cannot be read."""
+    """The limits of an upload by the settings of this machine; CannotStart if they cannot be read."""
+    return settings_here().limits
+
+
+def settings_here() -> Settings:
+    """The settings of this machine; CannotStart if they cannot be read."""
     from app.settings.settings import Settings
 
     try:
-        return Settings().limits
+        return Settings()
     except ValueError:
         from app.operations.server import read_settings
 
-        return read_settings().limits
+        return read_settings()
 
 
 def bounds_of(dataset: Dataset) -> Schema:

@@ -21,6 +21,7 @@ from app.cli.output import is_quiet, named, note, progress_bar, show_fields, sho
 from app.cli.registering import new_schema, register, registered_schema
 from app.cli.resuming import require_open, require_same_terms, require_within, resume, source_of
 from app.cli.schema import AttributeOption, Declaration, PersonOption, Schema, SchemaOption, find_schema, stem
+from app.cli.terms import require_fit
 
 if TYPE_CHECKING:
     from rugnik import Client
@@ -177,6 +178,7 @@ def _paid_order(
     bounds = new_schema(client, name, stated, budget) if registered is None else registered[1]
     if registered is None:
         require_within(bounds.budget or "", terms["epsilon"] or "")
+        require_fit(bounds, terms)
     elif ordered is None:
         ordered, again = resume(client, registered[0], terms, source, new_order=new_order)
     if check is not None:

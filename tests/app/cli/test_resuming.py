@@ -245,6 +245,36 @@ def test_what_cannot_be_paid_is_refused_before_the_file_is_read(run: Run, live: 
     assert spent(run, live) == "0"
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--epsilon", "1,5"), "--epsilon: "),
+        (("--epsilon", "0"), "epsilon of an order"),
+        (("--rule", "adaptiv"), "--rule must be 'rugnik', 'eugkm' or 'adaptive'"),
+        (("--out-of-range", "perhaps", "--no-check"), "--out-of-range must be 'clip' or 'drop'"),
+        (("--estimate", "2"), "share"),
+        (("--estimate", "much"), "--estimate: "),
+        (("--label", "one\ntwo"), "label"),
+        (("--label", "x" * 81), "label"),
+        (("--declared", "9" * 13), "declared"),
+        (("--use", "z", "--no-check"), "no attribute"),
+        (("--clusters", "200"), "different values"),
+    ],
+    ids=lambda value: "".join(value)[:24].strip() if isinstance(value, tuple) else "",
+)
+def test_terms_that_are_refused_register_nothing(
+    run: Run, live: Live, rows: Path, options: tuple[str, ...], words: str
+) -> None:
+    """A dataset is registered for ever, so its first order is judged on this machine before."""
+    live.gate.seen.clear()
+    bounds = ("-a", "x:integer:0..10", "-a", "y:integer:0..10", "--budget", "2")
+    said = run(CURATOR, "release", rows, *TERMS, *bounds, *options, code=2).stderr
+    assert words in said
+    assert "Nothing was registered" in said
+    assert said.count("\n") == 1
+    assert {method for method, _ in live.gate.seen} == {"GET"}
+
+
 def test_a_misspelt_name_registers_nothing(run: Run, live: Live, rows: Path) -> None:
     """Not even with bounds and a budget; the name that is meant is named, as it is for a plan or a question."""
     right, wrong = f"trips-of-{live.city}", f"tripz-of-{live.city}"
