@@ -22,7 +22,17 @@ from app.cli.losses import hints, show_losses, worst_words
 from app.cli.naming import naming
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import note, progress_bar, show_json, show_table
-from app.cli.schema import AttributeOption, PersonOption, Schema, SchemaOption, declared, find_schema, stem
+from app.cli.schema import (
+    AttributeOption,
+    Declaration,
+    PersonOption,
+    Schema,
+    SchemaOption,
+    declared,
+    find_schema,
+    parse_person,
+    stem,
+)
 
 if TYPE_CHECKING:
     from app.ingest.limits import Limits
@@ -72,7 +82,10 @@ def check(
         remark = "" if dataset else " (from the file's name): give --dataset, or bounds with -a"
         name = dataset or stem(file)
         with connect(url, key) as client, naming(client, name, remark):
-            bounds = bounds_of(client.dataset(name))
+            registered = client.dataset(name)
+        bounds = bounds_of(registered)
+        if person is not None:
+            require_unit(registered, parse_person(person), "--person")
     losses = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
     ingest = losses.ingest
     kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in _by_limit(ingest, bounds)]
@@ -169,7 +182,9 @@ def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None,
     except InvalidDomain as error:
         fail(f"{schema.source}: {error}", Code.USAGE)
     except UnfitSource as error:
-        _fail_with_advice(Path(file), str(error).replace("give media_type", "give --media-type"), wanted, ())
+        message = str(error).replace("give media_type", "give --media-type")
+        advised = advice(Path(file), wanted) if Path(file).is_file() else []
+        fail("\n".join([*advised, message]), Code.UNFIT_FILE)  # an odd name has an odd content: that is said first
     except IngestError as error:
         lacking = error.names if isinstance(error, MissingColumns) else ()
         _fail_with_advice(Path(file), f"{file}: {error}", wanted, lacking)
@@ -231,6 +246,16 @@ def settings_here() -> Settings:
         from app.operations.server import read_settings
 
         return read_settings()
+
+
+def require_unit(dataset: Dataset, stated: Declaration | None, source: str) -> None:
+    """End the command if `source` states another unit than a dataset protects; None is one row."""
+    if stated != bounds_of(dataset).unit:
+        fail(
+            f"{dataset.name} protects another unit ({dataset.unit.sentence}) than {source} states. It never changes: "
+            "state that one, or another --dataset.",
+            Code.USAGE,
+        )
 
 
 def bounds_of(dataset: Dataset) -> Schema:
