@@ -32,7 +32,7 @@ _WEAK_SIGNAL = (
     8  # N epsilon / K below this: centres from the noisy counts are mostly noise (measured on the paper's data)
 )
 _BYTES_PER_CELL = 16  # exact and noisy count, 64 bits each; with offsets as much for each sum
-COMPARED_ROWS = (1, 2, 5, 10)  # numbers of rows per person whose cost is shown side by side
+COMPARED_ROWS = (1, 2, 5, 10)  # numbers of rows per person whose cost is shown beside that of the order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ def _people(order: Order, max_cells: int) -> Iterator[PersonCost]:
     """The same order with other numbers of rows per person, each on the grid that would be planned for it."""
     if not order.unit.is_person:
         return
-    for max_rows in COMPARED_ROWS:
+    for max_rows in sorted({*COMPARED_ROWS, order.unit.max_rows}):
         other = replace(order, unit=Unit(order.unit.column, max_rows))
         law, count_error = other.law, None
         with suppress(TooManyCells):  # less noise calls for more cells

@@ -59,6 +59,8 @@ def hash_of(entry: dict) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+if len(sys.argv) < 4:
+    sys.exit(__doc__.rstrip())
 log_key, receipt_file, synopsis_file, *witness_keys = sys.argv[1:]
 head, text, signatures = Path(receipt_file).read_text(encoding="utf-8").split("\n\n")
 _first, extra, _index, *publish_hashes = head.split("\n")

@@ -28,6 +28,9 @@ def ranges(where: Box, name: str = "where") -> list[str]:
         raise unfit(name, _BOX, where)
     for part in listed:
         if ":" not in part:
+            attribute, equals, rest = part.partition("=")
+            if attribute and equals and rest:
+                raise UnfitArgument(f"{name} has the part {part!r}. Write {attribute}:{rest}, with a colon.")
             raise UnfitArgument(f"{name} has the part {part!r}, without a range or a value: write {part}:lower..upper.")
     return listed
 

@@ -14,6 +14,7 @@ from rugnik.wire import Dataset, Release, ReleaseList, ReleaseSummary
 Released = str | Release | ReleaseSummary  # the id of a release, the name of a dataset, or a release as it was returned
 
 _ID = re.compile(r"r[0-9a-f]{16}")
+_CUT_ID = re.compile(r"r[0-9a-f]{4,}")
 _AT_ONCE = 1000  # releases in one reply
 _NAMES_AT_ONCE = 100  # datasets in one reply, to look for a name like the one that was given
 _EXPECTED = "the id of a release, or the name of a dataset for its newest published release"
@@ -115,7 +116,9 @@ def _unknown(sentence: str, named: str, names: list[str], error: NotFound) -> No
     near = nearest(named, names)
     hint = did_you_mean(near)
     if names and near is None:
-        hint = f" There is {', '.join(names[:5])}{' and more' if len(names) > 5 else ''}."
+        hint = f" There are: {', '.join(names[:5])}{' and more' if len(names) > 5 else ''}."
+    if _CUT_ID.fullmatch(named):
+        hint += " The id of a release is r and 16 hex digits."
     return not_found(f"{sentence}{hint}", [] if near is None else [near], error.title)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
@@ -57,6 +58,7 @@ query = typer.Typer(no_args_is_help=True, help="Ask a published release; no ques
 
 _BUNDLE = ".rugnik"
 _NO_QUESTION = {"release", "url", "key", "as_json", "output"}  # parameters that the service does not judge
+_ATTRIBUTES = {"attribute", "attributes", "target", "on", "of", "given", "group_by", "where"}  # hold names of them
 _FORMS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".json": "json"}
 
 
@@ -179,12 +181,26 @@ def question(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(_asked(**common), **given)
         except Invalid as error:
-            fail(f"{error}{_typed(context)}", Code.REFUSED)
+            fail(f"{error}{_unknown(context, str(error))}{_typed(context)}", Code.REFUSED)
 
     parameters.append(context)
     asking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `inspect` reads
     asking.__annotations__ = {each.name: each.annotation for each in parameters}
     return asking
+
+
+def _unknown(context: typer.Context, sentence: str) -> str:
+    """The names that were typed and are no attributes, where the service lists those that are."""
+    listed = re.match(r"There is no attribute of that name.*?: (.+)\.$", sentence)
+    if listed is None:
+        return ""
+    typed: list[str] = []
+    for name in _ATTRIBUTES & context.params.keys():
+        value = context.params[name] or []
+        typed += [value] if isinstance(value, str) else value
+    names = sorted({each.partition(":")[0] for each in typed})
+    unknown = [each for each in names if f", {each}, " not in f", {listed[1]}, "]
+    return f" It has no {', '.join(map(repr, unknown))}." if unknown else ""
 
 
 def _typed(context: typer.Context) -> str:

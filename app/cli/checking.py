@@ -22,12 +22,23 @@ from app.cli.losses import hints, show_losses, worst_words
 from app.cli.naming import naming
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import note, progress_bar, show_json, show_table
-from app.cli.schema import AttributeOption, PersonOption, Schema, SchemaOption, declared, find_schema, stem
+from app.cli.schema import (
+    AttributeOption,
+    Declaration,
+    PersonOption,
+    Schema,
+    SchemaOption,
+    declared,
+    find_schema,
+    parse_person,
+    stem,
+)
 
 if TYPE_CHECKING:
     from app.ingest.limits import Limits
     from app.ingest.losses import Losses
     from app.ingest.upload import Ingest
+    from app.settings.settings import Settings
     from core.domain.domain import Domain
     from rugnik.wire import Dataset
 
@@ -71,7 +82,10 @@ def check(
         remark = "" if dataset else " (from the file's name): give --dataset, or bounds with -a"
         name = dataset or stem(file)
         with connect(url, key) as client, naming(client, name, remark):
-            bounds = bounds_of(client.dataset(name))
+            registered = client.dataset(name)
+        bounds = bounds_of(registered)
+        if person is not None:
+            require_unit(registered, parse_person(person), "--person")
     losses = check_locally(file, bounds, out_of_range=out_of_range, media_type=media_type)
     ingest = losses.ingest
     kept = [{"max_rows": limit, "rows_kept": rows} for limit, rows in _by_limit(ingest, bounds)]
@@ -150,7 +164,7 @@ def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None,
     wanted = [*schema.attributes, *([schema.unit["column"]] if schema.unit else [])]
     try:
         body = body_of(file, media_type=media_type)
-        domain = _domain_of(schema)
+        domain = domain_of(schema)
         choice, unit = Choice(out_of_range or "clip"), Unit.from_json(schema.unit)
         counter = LossCounter(domain, choice, unit)
         with progress_bar("Reading") as progress:
@@ -168,7 +182,9 @@ def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None,
     except InvalidDomain as error:
         fail(f"{schema.source}: {error}", Code.USAGE)
     except UnfitSource as error:
-        _fail_with_advice(Path(file), str(error).replace("give media_type", "give --media-type"), wanted, ())
+        message = str(error).replace("give media_type", "give --media-type")
+        advised = advice(Path(file), wanted) if Path(file).is_file() else []
+        fail("\n".join([*advised, message]), Code.UNFIT_FILE)  # an odd name has an odd content: that is said first
     except IngestError as error:
         lacking = error.names if isinstance(error, MissingColumns) else ()
         _fail_with_advice(Path(file), f"{file}: {error}", wanted, lacking)
@@ -181,7 +197,7 @@ def check_locally(file: str | Path, schema: Schema, *, out_of_range: str | None,
         )
 
 
-def _domain_of(schema: Schema) -> Domain:
+def domain_of(schema: Schema) -> Domain:
     """The attributes of a schema; ends the command with the name of the one that is none."""
     from core.domain.domain import Domain
     from core.domain.kinds import attribute_of
@@ -216,15 +232,30 @@ def names_of(file: Path, media_type: str | None) -> list[str] | None:
 
 
 def limits_here() -> Limits:
-    """The limits of an upload by the settings of this machine; ends the command if they cannot be read."""
+    """The limits of an upload by the settings of this machine; CannotStart if they cannot be read."""
+    return settings_here().limits
+
+
+def settings_here() -> Settings:
+    """The settings of this machine; CannotStart if they cannot be read."""
     from app.settings.settings import Settings
 
     try:
-        return Settings().limits
+        return Settings()
     except ValueError:
         from app.operations.server import read_settings
 
-        return read_settings().limits
+        return read_settings()
+
+
+def require_unit(dataset: Dataset, stated: Declaration | None, source: str) -> None:
+    """End the command if `source` states another unit than a dataset protects; None is one row."""
+    if stated != bounds_of(dataset).unit:
+        fail(
+            f"{dataset.name} protects another unit ({dataset.unit.sentence}) than {source} states. It never changes: "
+            "state that one, or another --dataset.",
+            Code.USAGE,
+        )
 
 
 def bounds_of(dataset: Dataset) -> Schema:

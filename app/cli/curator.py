@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.exits import Code, fail
-from app.cli.naming import naming
+from app.cli.naming import naming, require_order_id
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import note, show_fields, show_json, show_list, show_table
 from app.cli.schema import AttributeOption, PersonOption, SchemaOption, find_schema, part_of
@@ -226,6 +226,7 @@ def void(
     Example:
       rugnik void r0123456789abcdef
     """
+    require_order_id(release)
     with connect(url, key) as client:
         dataset = client.void(release).dataset
         budget = client.dataset(dataset).budget

@@ -85,10 +85,11 @@ def _listen(port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             fail(
                 f"Port {port} is taken, perhaps by a demo that already runs: look at http://127.0.0.1:{port}/. "
-                f"For a second one: rugnik demo --port {other} --data-dir {SECOND}",
+                f'For a second one: make demo DEMO="--port {other} --data-dir {SECOND}", or '
+                f"rugnik demo --port {other} --data-dir {SECOND}",
                 Code.USAGE,
             )
-        fail(f"Port {port} cannot be had ({error.strerror}). Try another one: rugnik demo --port {other}", Code.USAGE)
+        fail(f"Port {port} cannot be had ({error.strerror}). Try another one: '--port {other}'.", Code.USAGE)
     return listener
 
 

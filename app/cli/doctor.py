@@ -176,6 +176,7 @@ def _reached(settings: Settings, database: Database) -> Iterator[Finding]:
         return
     yield Finding("migrations", GOOD, "up to date")
     yield _witness(settings, database)
+    yield from _log_key(settings, database)
     yield _chain(database)
     yield _clock(database)
 
@@ -212,6 +213,34 @@ def _witness(settings: Settings, database: Database) -> Finding:  # noqa: PLR091
     if seen == NOTHING_SEEN and current != EMPTY:
         return Finding("witness", DOUBTFUL, f"{path} is missing", "the next start writes it; was it lost?")
     return Finding("witness", GOOD, f"agrees with the ledger at entry {seen.size}")
+
+
+def _log_key(settings: Settings, database: Database) -> Iterator[Finding]:
+    """Whether the log's key is there, and is the one on record, as a start wants it; nothing where no log is begun."""
+    from sqlalchemy import select
+
+    from app.errors import CannotStart, LedgerBroken
+    from app.ledger.replay import Replay
+    from app.log.signing import open_log, place_of_key, require_key_on_record
+    from app.storage.tables import log as log_table
+
+    with database.read_only() as tx:
+        if tx.execute(select(log_table)).first() is None:
+            return
+    replay, place = Replay(database), place_of_key(settings)
+    try:
+        log = open_log(settings, database)
+        replay.refresh()
+        require_key_on_record(log, replay.books, place)
+    except LedgerBroken:
+        return  # said of the ledger
+    except CannotStart as error:
+        observed, _, mend = str(error).partition(". ")
+        yield Finding("log key", BAD, observed, mend)
+    except OSError as error:
+        yield Finding("log key", BAD, f"{place} cannot be read ({error.strerror})", "let this user read it")
+    else:
+        yield Finding("log key", GOOD, f"{place}, and on record")
 
 
 def _chain(database: Database) -> Finding:

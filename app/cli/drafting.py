@@ -43,6 +43,10 @@ kind = "record"
 [about]
 {about}"""
 _WHOLE = '# If all of its values are whole, declare kind = "integer": its cells then never cut a value.\n'
+_EXAMPLES = """\
+# A category in place of a number: kind = "category", and values = ["f", "m", "x"] in place of lower and upper.
+# A date: kind = "date", lower = "2026-01-01", upper = "2026-12-31".
+"""
 _CSVW = {
     "integer": "integer", "int": "integer", "long": "integer", "short": "integer", "byte": "integer",
     "nonNegativeInteger": "integer", "positiveInteger": "integer", "number": "number", "double": "number",
@@ -90,12 +94,15 @@ def columns_of(file: Path) -> list[Column]:
     """Names and types of a file's columns, with what metadata beside it states; ends the command if there are none."""
     from rugnik.bodies import ARROW, CSV, PARQUET, kind_of
 
+    if not file.is_file():
+        fail(f"{file} is not a file." if file.exists() else f"There is no file {file}.", Code.UNFIT_FILE)
     media_type, gzip = kind_of(file.name)
     if media_type == CSV:
         stated = _csvw(file)
         return [stated.get(name, Column(name)) for name in _header(file, gzip=gzip)]
     if gzip or media_type not in (PARQUET, ARROW):
-        fail(f"{file}: init reads the columns of .csv, .csv.gz, .parquet and .arrow files.", Code.USAGE)
+        readable = f"{file}: init reads the columns of .csv, .csv.gz, .parquet and .arrow files."
+        fail("\n".join([*advice(file, []), readable]), Code.USAGE)
     return typed_columns(file, is_parquet=media_type == PARQUET)
 
 
@@ -180,6 +187,8 @@ def _draft(file: Path, columns: list[Column]) -> Iterator[str]:
     yield "\n# The kinds of attributes:\n"
     yield from (f"#   {kind}: {words.meaning}\n" for kind, words in KINDS.items())
     yield '# Any attribute may have missing = "keep": then missing and unreadable values have a cell of their own.\n'
+    if not all(column.kind for column in columns):
+        yield _EXAMPLES
     for column in columns:
         kind = column.kind or "number"
         others = "" if column.kind else f"   # or {', '.join(other for other in KINDS if other != kind)}"

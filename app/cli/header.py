@@ -97,7 +97,8 @@ def _looks_utf16(head: bytes) -> bool:
 
 def _about_names(file: Path, line: bytes, wanted: Sequence[str], lacking: Sequence[str]) -> Iterator[str]:
     text = line.decode("utf-8", "surrogateescape")
-    if otherwise := separated(text):
+    otherwise = separated(text)
+    if otherwise:
         yield otherwise
         text = text.replace(next(sign for sign in _SEPARATORS if sign in text), ",")
     is_latin = any("\udc80" <= sign <= "\udcff" for sign in text)
@@ -105,7 +106,8 @@ def _about_names(file: Path, line: bytes, wanted: Sequence[str], lacking: Sequen
         text = line.decode("latin-1")
         yield f"The first line is not UTF-8, perhaps Latin-1. Make a copy: {to_utf8(file, 'LATIN1')}"
     names = [name.strip(' \t"') for name in text.split(",")]
-    yield from suggestions(lacking or wanted, names, wanted)
+    renamed = renamings(lacking or wanted, names)
+    yield from renamed if otherwise else suggestions(lacking or wanted, names, wanted)
     if not text.strip():
         yield "The first line is empty; it must name the columns."
 
@@ -119,7 +121,20 @@ def separated(line: str) -> str:
 
 
 def suggestions(lacking: Sequence[str], names: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
-    """The names in the file that are probably meant where wanted names are lacking, in one sentence."""
+    """What to do where wanted names are lacking: rename columns, choose among those of the file, or name them."""
+    renamed = renamings(lacking, names)
+    if renamed:
+        yield from renamed
+    elif lacking and set(wanted) & set(names):
+        shown = ", ".join(map(printable, names[:_SHOWN_NAMES])) + (", …" if len(names) > _SHOWN_NAMES else "")
+        yield f"The file has: {shown}."
+    elif lacking and any(names):
+        first = "holds no names, but a row" if holds_values(names) else "names none of the columns that are looked for"
+        yield f"Its first line {first}. If it is a row, put this line before it: {','.join(wanted)}"
+
+
+def renamings(lacking: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names in the file that are probably meant where wanted names are lacking; no sentence where none is."""
     plain = {_plain(name): name for name in names if name}
     renamed = []
     for name in lacking:
@@ -129,15 +144,12 @@ def suggestions(lacking: Sequence[str], names: Sequence[str], wanted: Sequence[s
         if near is not None and name not in names:
             case = " (another case)" if name.casefold() == near.casefold() else ""
             renamed.append(f"'{printable(near)}' to '{name}'{case}")
-    if renamed:
-        yield f"Probably meant, so rename in the file: {', '.join(renamed)}."
-        yield "Or write the file's names in the schema, as long as the dataset is not registered."
-    elif lacking and set(wanted) & set(names):
-        shown = ", ".join(map(printable, names[:_SHOWN_NAMES])) + (", …" if len(names) > _SHOWN_NAMES else "")
-        yield f"The file has: {shown}."
-    elif lacking and any(names):
-        first = "holds no names, but a row" if holds_values(names) else "names none of the columns that are looked for"
-        yield f"Its first line {first}. If it is a row, put this line before it: {','.join(wanted)}"
+    if not renamed:
+        return []
+    return [
+        f"Probably meant, so rename in the file: {', '.join(renamed)}.",
+        "Or write the file's names in the schema, as long as the dataset is not registered.",
+    ]
 
 
 def holds_values(names: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from app.cli.exits import Code, fail
 from app.cli.output import note
 
 log = typer.Typer(no_args_is_help=True, help="The signed log of the ledger: its key.")
@@ -19,11 +20,15 @@ def key() -> None:
     Example:
       rugnik log key
     """
+    from app.errors import CannotStart
     from app.log.checkpoints import policy_text
     from app.main import make_service
     from app.operations.server import settings_in_use
 
-    service = make_service(settings_in_use())
+    try:
+        service = make_service(settings_in_use())
+    except CannotStart as error:
+        fail(f"{error} Away from the service, its address followed by /log/policy has the same lines.", Code.USAGE)
     typer.echo(policy_text(service), nl=False)
     service.database.dispose()
 

@@ -31,6 +31,18 @@ def naming(client: Client, name: str, remark: str = "") -> Iterator[None]:
         fail(f"There is no dataset '{name}'{remark}.{hint}", Code.REFUSED)
 
 
+def require_order_id(order: str) -> None:
+    """End the command if a text is no id of an order."""
+    from rugnik.naming import is_id
+
+    if not is_id(order):
+        fail(
+            f"'{order}' is not the id of an order: r and 16 hex digits, such as r0123456789abcdef. "
+            "'rugnik datasets releases DATASET' lists them.",
+            Code.USAGE,
+        )
+
+
 def near_name(client: Client, name: str) -> str | None:
     """The name of a visible dataset that this one is probably a misspelling of."""
     from rugnik.near import nearest

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.checking import bounds_of
+from app.cli.checking import bounds_of, require_unit
 from app.cli.exits import Code, fail
 from app.cli.naming import near_name
 from app.cli.output import note
-from app.cli.schema import Schema, part_of
+from app.cli.schema import Schema, parse_person, part_of
 
 if TYPE_CHECKING:
     from rugnik import Client
     from rugnik.wire import Dataset
 
 
-def registered_schema(client: Client, name: str, stated: Schema | None) -> tuple[Dataset, Schema] | None:
+def registered_schema(
+    client: Client, name: str, stated: Schema | None, person: str | None
+) -> tuple[Dataset, Schema] | None:
     """A registered dataset and its schema, None if it is not registered.
 
-    Ends the command if other bounds were stated.
+    Ends the command if other bounds were stated, or another unit: by a schema, or by `person` alone (--person).
     """
     from rugnik import errors
 
@@ -36,13 +40,20 @@ def registered_schema(client: Client, name: str, stated: Schema | None) -> tuple
             "use those, or another --dataset.",
             Code.USAGE,
         )
-    if stated is not None and bounds.unit != stated.unit:
-        fail(
-            f"{name} protects another unit ({dataset.unit.sentence}) than {stated.source} states. It never changes: "
-            "state that one, or another --dataset.",
-            Code.USAGE,
-        )
+    if person is not None:
+        require_unit(dataset, parse_person(person), "--person")
+    elif stated is not None:
+        require_unit(dataset, stated.unit, stated.source)
     return dataset, bounds
+
+
+def remark_budget(dataset: Dataset, budget: str | None) -> None:
+    """Say that a dataset keeps its budget, if another one was typed."""
+    granted = dataset.budget.granted
+    with suppress(InvalidOperation):
+        if budget is None or Decimal(budget) == Decimal(granted):
+            return
+    note(f"{dataset.name} is registered already, with a budget of {granted}: --budget {budget} changes nothing.")
 
 
 def new_schema(client: Client, name: str, stated: Schema | None, budget: str | None) -> Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,11 +16,13 @@ from app.cli.checking import DatasetOption, MediaOption, check_locally, confirm
 from app.cli.counting import Place, check_files, chosen_engine, count_and_send
 from app.cli.curator import Declared, EpsilonOption, Estimate, OffsetsOption, OutOfRange, Rule, Use
 from app.cli.exits import Code, fail
+from app.cli.naming import require_order_id
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import is_quiet, named, note, progress_bar, show_fields, show_json
-from app.cli.registering import new_schema, register, registered_schema
+from app.cli.registering import new_schema, register, registered_schema, remark_budget
 from app.cli.resuming import require_open, require_same_terms, require_within, resume, source_of
 from app.cli.schema import AttributeOption, Declaration, PersonOption, Schema, SchemaOption, find_schema, stem
+from app.cli.terms import require_fit
 
 if TYPE_CHECKING:
     from rugnik import Client
@@ -121,6 +123,8 @@ def release(
         "out_of_range": out_of_range,
         "label": label,
     }
+    if order is not None:
+        require_order_id(order)
     _require_terms(order, terms)
     place = chosen_engine(file, engine, scheduler)
     path = Path(file)
@@ -134,10 +138,20 @@ def release(
                 return
         name = _name_of(ordered, dataset, stated, path if place is None else None)
         check = partial(_check, file, place, media_type=media_type, yes=yes) if checked else None
-        paid, bounds = _paid_order(
-            client, name, stated, terms, ordered, source_of(file), budget=budget, new_order=new_order, check=check
+        ordered, again, bounds = _order_to_fill(
+            client,
+            name,
+            stated,
+            terms,
+            ordered,
+            source_of(file),
+            person,
+            budget=budget,
+            new_order=new_order,
+            check=check,
         )
-        with _order_reminder(paid, file):
+        with _order_reminder(file, ordered) as reminder:
+            paid = ordered.id if ordered is not None else _order(client, name, terms, again, reminder)
             # Before the upload: a request right after it would show in the log when the upload ended, and so how long
             # it took.
             left = client.dataset(name).budget.remaining
@@ -158,35 +172,41 @@ def _require_terms(order: str | None, terms: Mapping[str, Any]) -> None:
         fail("Give --epsilon and --clusters; or --order, which has them.", Code.USAGE)
 
 
-def _paid_order(
+def _order_to_fill(
     client: Client,
     name: str,
     stated: Schema | None,
     terms: Mapping[str, Any],
     ordered: Release | None,
     source: str,
+    person: str | None,
     *,
     budget: str | None,
     new_order: bool,
     check: Callable[[Schema, str | None], None] | None,
-) -> tuple[str, Schema]:
-    """The id of the order to upload to, and the dataset's bounds: `ordered`, an interrupted one, or a new one.
+) -> tuple[Release | None, str | None, Schema]:
+    """The order to upload to: `ordered`, or an interrupted one; None for a new one, which is still to be placed.
+
+    Also the Idempotency-Key of a new one, if any, and the dataset's bounds.
 
     Registers the dataset if it is missing. `source` is where the rows come from. `check` reads them before anything is
     registered or charged, and ends the command if they are not to be published.
     """
-    registered, again = registered_schema(client, name, stated), None
+    registered, again = registered_schema(client, name, stated, person), None
     bounds = new_schema(client, name, stated, budget) if registered is None else registered[1]
     if registered is None:
         require_within(bounds.budget or "", terms["epsilon"] or "")
-    elif ordered is None:
+        require_fit(bounds, terms)
+    else:
+        remark_budget(registered[0], budget)
+    if registered is not None and ordered is None:
         ordered, again = resume(client, registered[0], terms, source, new_order=new_order)
     if check is not None:
         columns, choice = (terms["attributes"], terms["out_of_range"]) if ordered is None else _terms_of(ordered)
         check(replace(bounds, attributes=_chosen(bounds, columns)), choice)
     if registered is None:
         register(client, name, bounds)
-    return _order(client, name, terms, again) if ordered is None else ordered.id, bounds
+    return ordered, again, bounds
 
 
 def _check(
@@ -225,7 +245,8 @@ def _chosen(schema: Schema, columns: list[str] | None) -> dict[str, Declaration]
     return {name: schema.attributes[name] for name in columns or schema.attributes}
 
 
-def _order(client: Client, dataset: str, terms: Mapping[str, Any], again: str | None) -> str:
+def _order(client: Client, dataset: str, terms: Mapping[str, Any], again: str | None, reminder: _Reminder) -> str:
+    """The id of a new order, which is charged now."""
     from rugnik import errors
 
     try:
@@ -241,6 +262,7 @@ def _order(client: Client, dataset: str, terms: Mapping[str, Any], again: str | 
             f"The service answered with an order of '{ordered.dataset}', not of '{dataset}'. No row was sent.",
             Code.REFUSED,
         )
+    reminder.order = ordered.id
     note(f"Ordered {named(ordered.id, ordered.label)}: epsilon {ordered.charge.epsilon} is charged.")
     return ordered.id
 
@@ -250,21 +272,33 @@ def _upload(client: Client, order: str, file: Path, *, media_type: str | None, g
         return client.upload(order, file, media_type=media_type, gzip=gzip, progress=progress)
 
 
+@dataclass(slots=True)
+class _Reminder:
+    """The order that is paid for; None while it is being placed."""
+
+    order: str | None
+
+
 @contextmanager
-def _order_reminder(order: str, file: str) -> Iterator[None]:
-    """If the block fails or is interrupted, print how to go on with the order, which is already paid for."""
-    from app.engines.sending import BegunElsewhere
+def _order_reminder(file: str, ordered: Release | None) -> Iterator[_Reminder]:
+    """If the block fails or is interrupted, print how to go on with its order, which may be paid for already."""
+    from app.engines.sending import BegunElsewhere  # here: nothing may take long between the charge and the reminder
     from rugnik import errors
 
+    reminder = _Reminder(None if ordered is None else ordered.id)
     try:
-        yield
+        yield reminder
     except (errors.ReleaseEnded, BegunElsewhere):
         raise
-    except (errors.RugnikError, KeyboardInterrupt):
-        note(
-            f"The order {order} is paid for, and open unless all rows had arrived. Go on with 'rugnik release "
-            f"{shlex.quote(file)} --order {order}', or get its epsilon back with 'rugnik void {order}'."
-        )
+    except (errors.RugnikError, KeyboardInterrupt) as error:
+        order = reminder.order
+        if order is not None:
+            note(
+                f"The order {order} is paid for, and open unless all rows had arrived. Go on with 'rugnik release "
+                f"{shlex.quote(file)} --order {order}', or get its epsilon back with 'rugnik void {order}'."
+            )
+        elif isinstance(error, errors.NotReached | KeyboardInterrupt):
+            note("It is not known whether the order was placed. Repeat the same command: it finds it, and pays once.")
         raise
 
 

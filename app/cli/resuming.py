@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from app.cli.exits import Code, fail
-from app.cli.output import note
+from app.cli.output import named, note
 
 if TYPE_CHECKING:
     from rugnik import Client
@@ -117,18 +117,19 @@ def _shared_key(dataset: Dataset, wanted: Mapping[str, Any], source: str) -> str
 
 
 def _sentence(earlier: Release, dataset: str) -> str:
+    order = named(earlier.id, earlier.label)
     if earlier.state == "counting":
         return (
-            f"There is an open order {earlier.id} of {dataset} with the same terms. A part of it is counted already, "
+            f"There is an open order {order} of {dataset} with the same terms. A part of it is counted already, "
             "perhaps by this command before it was interrupted, and the rest must be counted from the same files."
         )
     if earlier.state in _OPEN:
         return (
-            f"There is an open order {earlier.id} of {dataset} with the same terms. It is paid for, perhaps by this "
+            f"There is an open order {order} of {dataset} with the same terms. It is paid for, perhaps by this "
             "command before it was interrupted."
         )
     became = "is published already" if earlier.state == "published" else "is burnt: its epsilon is spent"
-    return f"A release {earlier.id} of {dataset} with the same terms {became}, perhaps from this command."
+    return f"A release {order} of {dataset} with the same terms {became}, perhaps from this command."
 
 
 def require_same_terms(order: Release, dataset: str | None, typed: Mapping[str, Any]) -> None:
@@ -165,7 +166,7 @@ def _require_none_waiting(client: Client, dataset: Dataset, wanted: Mapping[str,
     if dataset.two_persons_above is None:
         return
     for request in client.requests(dataset=dataset.name, state="waiting"):
-        if request.kind == "charge" and request.content.get("order") == wanted:
+        if request.kind == "charge" and _unlabelled(request.content.get("order", {})) == _unlabelled(wanted):
             fail(
                 f"The same order waits for a second person already, as {request.id}. Nothing was asked for again. Once "
                 f"it is approved, go on with '--order {request.release}'. For another one: '--new-order'.",
@@ -174,16 +175,24 @@ def _require_none_waiting(client: Client, dataset: Dataset, wanted: Mapping[str,
 
 
 def _same_terms(client: Client, dataset: Dataset, wanted: Mapping[str, Any]) -> Release | None:
-    """A release of a dataset with the same terms that is not void: an open one if there is one, else the newest."""
+    """A release of a dataset with the same terms that is not void: an open one if there is one, else the newest.
+
+    An open order counts whatever its label: a label that was left out or added when a command is repeated must not pay
+    again. So does every release where no label is typed. Another label than that of a published release is on purpose.
+    """
     listed: list[ReleaseSummary] = list(client.releases(dataset.name) if dataset.earlier_releases else dataset.releases)
     epsilon, label = Decimal(wanted["epsilon"]), wanted.get("label")
-    alike = [each for each in reversed(listed) if Decimal(each.epsilon) == epsilon and each.label == label]
-    possible = [each for each in alike if each.state != "void"]
-    for each in sorted(possible, key=lambda summary: summary.state not in _OPEN):
+    alike = [each for each in reversed(listed) if Decimal(each.epsilon) == epsilon and each.state != "void"]
+    possible = [each for each in alike if label is None or each.label == label or each.state in _OPEN]
+    for each in sorted(possible, key=lambda summary: (summary.state not in _OPEN, summary.label != label)):
         release = client.release(each.id)
-        if dict(release.plan.order) == dict(wanted):
+        if _unlabelled(release.plan.order) == _unlabelled(wanted):
             return release
     return None
+
+
+def _unlabelled(terms: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in terms.items() if name != "label"}
 
 
 def _equal(held: Any, typed: Any) -> bool:

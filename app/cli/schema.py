@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rugnik.wire import Attribute
 
 _DEFAULTS = {"kind": "number", "other": False, "missing": "drop", "values": None, "lower": None, "upper": None}
+_FIELDS = ("name", "description", "budget", "unit", "about", "attributes")
 _PERSON = {"kind", "column", "max_rows"}  # the fields of a unit that is a person
 _EXAMPLES = "age:0..100, hour:integer:0..23, sex:category:f,m,x or arrived:date:2026-01-01..2026-12-31"
 
@@ -156,20 +157,26 @@ def find_schema(
 ) -> Schema | None:
     """The schema from the options, else from `path`, else from a file beside `file`; None if there is none.
 
-    Ends the command if a schema file cannot be read.
+    `person` goes before the unit of a file. Ends the command if a schema file cannot be read.
     """
     if options:
         return Schema(parse_attributes(options), "the --attribute options", unit=parse_person(person))
     if path is None and file is not None:
         beside = [file.with_name(stem(file) + suffix) for suffix in (".json", ".toml")]
         path = next((each for each in beside if each.is_file() and each != file), None)
-    return None if path is None else _read(path)
+    if path is None:
+        return None
+    stated, unit = _read(path), parse_person(person)
+    return stated if unit is None else replace(stated, unit=unit)
 
 
 def _read(path: Path) -> Schema:
+    from rugnik.near import did_you_mean, nearest
+
     try:
         text = path.read_text(encoding="utf-8")
         stored = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        unknown = [name for name in stored if name not in _FIELDS]
         attributes = {each["name"]: declared(_dates_as_text(each)) for each in stored["attributes"]}
         unit = dict(stored.get("unit") or {"kind": "record"})
         schema = Schema(
@@ -191,6 +198,9 @@ def _read(path: Path) -> Schema:
             '{"name": "survey", "budget": "2.0", "attributes": [{"name": "age", "lower": 0, "upper": 100}]}.',
             Code.USAGE,
         )
+    if unknown:
+        hint = did_you_mean(nearest(unknown[0], _FIELDS)) or f" It has {', '.join(_FIELDS)}."
+        fail(f"{path}: a schema has no field '{unknown[0]}'.{hint}", Code.USAGE)
     _require_filled_in(schema)
     return schema
 

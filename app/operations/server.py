@@ -103,4 +103,9 @@ def migrate(settings: Settings) -> None:
 
 def _sentence(place: tuple[int | str, ...], message: str) -> str:
     """An error of pydantic as text. Errors about several settings have no place and name their variables themselves."""
-    return ": ".join([*(f"RUGNIK_{str(name).upper()}" for name in place[:1]), message.removeprefix("Value error, ")])
+    return ": ".join(
+        [
+            *(f"RUGNIK_{str(name).upper()}" for name in place[:1]),
+            message.removeprefix("Value error, ").removesuffix("."),
+        ]
+    )

@@ -54,8 +54,12 @@ def forecast_order(service: Service, schema: Schema, wanted: ReleaseOrder) -> Fo
     """The same for attributes of a schema; raises what is wrong with an order that no grid can serve."""
     if wanted.unit != schema.unit:
         raise InvalidOrder("An order has the privacy unit of its dataset.")
-    order = wanted.order(schema.domain)
-    expected = forecast(order, max_cells=service.settings.max_cells)
+    return forecast_askable(wanted.order(schema.domain), max_cells=service.settings.max_cells)
+
+
+def forecast_askable(order: Order, *, max_cells: int) -> Forecast | None:
+    """What an order would give; raises what is wrong with one that no grid can serve, or no question can ask for."""
+    expected = forecast(order, max_cells=max_cells)
     _require_askable(order)
     return expected
 

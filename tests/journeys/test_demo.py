@@ -105,6 +105,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
         f"Port {port} is taken, perhaps by a demo that already runs: look at http://127.0.0.1:{port}/." in done.stderr
     )
     assert f"rugnik demo --port {port + 1} --data-dir rugnik-data-demo-2" in done.stderr
+    assert f'make demo DEMO="--port {port + 1} --data-dir rugnik-data-demo-2"' in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "demo").exists()
 

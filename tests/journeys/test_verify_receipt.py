@@ -127,3 +127,11 @@ def test_what_is_not_so_is_one_sentence_and_code_1(case: str, tmp_path: Path) ->
 def test_a_changed_synopsis_is_refused(tmp_path: Path) -> None:
     """In its last bit."""
     assert run(tmp_path, RECEIPT, BYTES[:-1] + b"\x01")[1] == "The synopsis is not the one that was published.\n"
+
+
+@pytest.mark.parametrize("words", [[], ["--help"]])
+def test_without_its_arguments_it_prints_its_usage(words: list[str]) -> None:
+    """One sentence on each, and no traceback."""
+    done = subprocess.run([sys.executable, "-I", str(SCRIPT), *words], capture_output=True, text=True, check=False)
+    assert "python verify_receipt.py LOG_KEY RECEIPT SYNOPSIS" in done.stderr
+    assert "Traceback" not in done.stderr

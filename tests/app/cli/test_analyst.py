@@ -146,7 +146,8 @@ def test_a_question_that_cannot_be_answered_is_one_sentence(run: Run, release: s
     refused = run(ANALYST, "query", "count", release, "-w", "age:1..2", "--level", 0.9, code=1).stderr
     assert "no attribute of that name" in refused
     assert "You typed: --level 0.9 --where age:1..2." in refused
-    assert "You typed: huor x." in run(ANALYST, "query", "marginal", release, "huor", "x", code=1).stderr
+    said = run(ANALYST, "query", "marginal", release, "huor", "x", "--where", "yy:..3", code=1).stderr
+    assert "It has no 'huor', 'yy'. You typed: huor x --where yy:..3." in said
     assert "no release" in run(ANALYST, "query", "moments", "r" + "0" * 16, code=1).stderr
     assert "neither the id of a release nor the name" in run(ANALYST, "query", "moments", "nowhere", code=1).stderr
     assert "no published release" in run(ANALYST, "query", "moments", "empty", code=1).stderr

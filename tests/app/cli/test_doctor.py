@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from app.access.secret_file import make_secret_file
 from app.cli import doctor, main
 from app.ledger.witness import Witness
 from app.main import make_service
@@ -20,6 +21,7 @@ from app.operations import server
 from app.releases import datasets
 from app.settings.settings import Settings
 from core.budget import Epsilon
+from core.log.ed25519 import SecretKey
 from tests.support.databases.books import CURATOR, DOMAIN, filled_ledger
 from tests.support.processes.server import environment
 from tests.support.signed_log import SignedLog, entries
@@ -59,7 +61,7 @@ def test_a_service_that_is_well_is_told_so(settings: Settings) -> None:
     service.database.dispose()
     findings = examined(well, 0)
     assert {about: state for about, (state, _, _) in findings.items()} == dict.fromkeys(
-        ("data folder", "database", "migrations", "witness", "ledger", "clock", "entropy", "spool"), "ok"
+        ("data folder", "database", "migrations", "witness", "log key", "ledger", "clock", "entropy", "spool"), "ok"
     )
     readable = CliRunner().invoke(main, ["doctor"], env=environment(well))
     assert "agrees with the ledger" in readable.stdout
@@ -72,6 +74,7 @@ def test_a_command_about_a_service_makes_none(
     """Run in another folder than the service, it would make a log of its own and print a key that signs nothing."""
     done = CliRunner().invoke(main, list(command), env=environment(sqlite_settings))
     assert (done.exit_code, "There is no service in" in done.stderr) == (2, True)
+    assert ("/log/policy" in done.stderr) == (command == ("log", "key"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -178,6 +181,26 @@ def test_a_spool_without_room_or_rights_is_told(healthy: Settings, tmp_path: Pat
     base = healthy.model_dump(exclude_unset=True)
     assert examined(Settings(**(base | {"max_spool_bytes": 2**60})), 0)["spool"][0] == "look"
     assert examined(Settings(**(base | {"spool_dir": tmp_path / "nowhere"})), 1)["spool"][0] == "mend"
+
+
+def test_a_log_key_that_is_missing_or_another_is_found(healthy: Settings) -> None:
+    """As a start would refuse it; no key is made."""
+    key = healthy.log_key_path
+    key.rename(key.with_name("kept"))
+    state, observed, mend = examined(healthy, 1)["log key"]
+    assert (state, observed) == ("mend", "The log's key is missing")
+    assert mend.startswith(f"Bring it back ({key})")
+    assert not key.exists()
+    make_secret_file(key, SecretKey.generate().to_pem())
+    assert "is not the one that this log signs with" in examined(healthy, 1)["log key"][1]
+
+
+def test_a_wrong_setting_is_named_in_one_sentence() -> None:
+    """With one full stop."""
+    done = CliRunner().invoke(main, ["doctor"], env={"RUGNIK_MAX_BUDGET": "five"})
+    assert done.exit_code == 2
+    assert "RUGNIK_MAX_BUDGET" in done.stderr
+    assert ".." not in done.stderr
 
 
 def test_a_witness_beside_the_database_is_worth_a_look(healthy: Settings) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from app.access.permissions import Role
+from app.cli import releasing
+from app.cli.output import note
 from tests.app.cli.conftest import Run
 from tests.app.cli.test_checking import at_terminal
 from tests.support.service.live import Fault, Live, Unreliable, honest, repeat
@@ -269,6 +271,36 @@ def test_what_cannot_be_paid_is_refused_before_the_file_is_read(run: Run, live: 
     assert spent(run, live) == "0"
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--epsilon", "1,5"), "--epsilon: "),
+        (("--epsilon", "0"), "epsilon of an order"),
+        (("--rule", "adaptiv"), "--rule must be 'rugnik', 'eugkm' or 'adaptive'"),
+        (("--out-of-range", "perhaps", "--no-check"), "--out-of-range must be 'clip' or 'drop'"),
+        (("--estimate", "2"), "share"),
+        (("--estimate", "much"), "--estimate: "),
+        (("--label", "one\ntwo"), "label"),
+        (("--label", "x" * 81), "label"),
+        (("--declared", "9" * 13), "declared"),
+        (("--use", "z", "--no-check"), "no attribute"),
+        (("--clusters", "200"), "different values"),
+    ],
+    ids=lambda value: "".join(value)[:24].strip() if isinstance(value, tuple) else "",
+)
+def test_terms_that_are_refused_register_nothing(
+    run: Run, live: Live, rows: Path, options: tuple[str, ...], words: str
+) -> None:
+    """A dataset is registered for ever, so its first order is judged on this machine before."""
+    live.gate.seen.clear()
+    bounds = ("-a", "x:integer:0..10", "-a", "y:integer:0..10", "--budget", "2")
+    said = run(CURATOR, "release", rows, *TERMS, *bounds, *options, code=2).stderr
+    assert words in said
+    assert "Nothing was registered" in said
+    assert said.count("\n") == 1
+    assert {method for method, _ in live.gate.seen} == {"GET"}
+
+
 def test_a_misspelt_name_registers_nothing(run: Run, live: Live, rows: Path) -> None:
     """Not even with bounds and a budget; the name that is meant is named, as it is for a plan or a question."""
     right, wrong = f"trips-of-{live.city}", f"tripz-of-{live.city}"
@@ -284,3 +316,66 @@ def test_a_misspelt_name_registers_nothing(run: Run, live: Live, rows: Path) -> 
     assert f"Did you mean '{right}'?" in run(CURATOR, "query", "count", wrong, code=1).stderr
     assert meant in run(CURATOR, "datasets", "show", wrong, code=1).stderr
     assert meant in run(CURATOR, "check", rows, "--dataset", wrong, code=1).stderr
+
+
+def test_ctrl_c_while_the_order_is_placed_says_how_to_go_on(
+    run: Run, live: Live, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before its reply came, and right after it was reported: the same command finds it, and pays once."""
+    said = interrupted(live, rows, {"POST": [honest, (at := Interruption()).after]}, at, signal.SIGINT)
+    assert "Repeat the same command" in said
+    assert spent(run, live) == "0.5"
+
+    def ordered(message: str) -> None:
+        note(message)
+        if message.startswith("Ordered"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(releasing, "note", ordered)
+        said = run(CURATOR, "release", rows, *TERMS, "--new-order", code=130).stderr
+    assert re.search(r"--order r[0-9a-f]{16}', or get its epsilon back with 'rugnik void r", said)
+
+
+def test_an_open_order_is_found_whatever_its_label(run: Run, live: Live, rows: Path) -> None:
+    """A label left out, added or changed pays nothing; a new label beside a published release is a new order."""
+    run(CURATOR, "datasets", "new", live.city, *NEW)
+    with live.client(CURATOR) as client:
+        order = client.order(live.city, epsilon="0.25", clusters=2, label="2026-Q3").id
+    rows.write_bytes(b"x,y\n1,2\n")
+    terms = (*TERMS, "--epsilon", "0.25")
+    for label in ((), ("--label", "2026-Q3"), ("--label", "Q3")):
+        said = run(CURATOR, "release", rows, *terms, *label, code=1).stderr
+        assert f"open order {order} (2026-Q3)" in said
+    assert spent(run, live) == "0.25"
+    run(CURATOR, "release", rows, "--order", order)
+    said = run(CURATOR, "release", rows, *terms, code=1).stderr
+    assert f"{order} (2026-Q3) of {live.city} with the same terms is published already" in said
+    assert "published" in run(CURATOR, "release", rows, *terms, "--label", "2026-Q4").stdout
+    assert spent(run, live) == "0.5"
+
+
+def test_what_a_registered_dataset_does_not_take_over_is_said(run: Run, live: Live, rows: Path) -> None:
+    """Another limit of persons is refused by release and check, alone or beside a schema; a budget is a remark."""
+    run(CURATOR, "datasets", "new", live.city, *NEW, "--person", "id:2")
+    rows.write_bytes(b"id,x,y\na,1,2\n")
+    for person in ("nobody:3", "id:3"):
+        for command in (("release", rows, *TERMS), ("check", rows)):
+            said = run(CURATOR, *command, "--person", person, code=2).stderr
+            assert f"{live.city} protects another unit" in said
+            assert "than --person states" in said
+    assert spent(run, live) == "0"
+    run(CURATOR, "check", rows, "--person", "id:2")
+    said = run(CURATOR, "release", rows, *TERMS, "--person", "id:2", "--budget", "9").stderr
+    assert f"{live.city} is registered already, with a budget of 1: --budget 9 changes nothing." in said
+    same = run(CURATOR, "release", rows, *TERMS, "--label", "second", "--budget", "1.0").stderr
+    assert "changes nothing" not in same
+
+
+def test_persons_typed_beside_a_schema_file_are_protected(run: Run, live: Live, rows: Path) -> None:
+    """The option goes before the file, as --budget does; it was left out."""
+    attributes = [{"name": "x", "lower": 0, "upper": 10}]
+    rows.with_suffix(".json").write_text(json.dumps({"budget": "1", "attributes": attributes}))
+    rows.write_bytes(b"id,x\na,1\n")
+    run(CURATOR, "release", rows, *TERMS, "--person", "id:2")
+    assert "at most 2 rows" in run(CURATOR, "datasets", "show", live.city).stdout
