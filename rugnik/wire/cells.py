@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date, timedelta
 from itertools import product
 from typing import Any
 
@@ -48,11 +49,13 @@ class Axis(Reply):
         return (None, None) if place == len(self.edges) - 1 else tuple(self.edges[place : place + 2])
 
     def shown(self, side: Box) -> Box:
-        """A side as a person says it: of an integer, the first and the last whole number of the cell."""
-        if self.kind != "integer" or side[0] is None:
-            return side
-        low, high = side
-        return (math.ceil(low), math.floor(high))  # type: ignore[arg-type] # edges of an integer are numbers
+        """A side as a person types it in `where`: of an integer or a date, its first and its last value."""
+        if self.kind == "integer" and side[0] is not None:
+            low, high = side
+            return (math.ceil(low), math.floor(high))  # type: ignore[arg-type] # edges of an integer are numbers
+        if self.kind == "date" and side[0] != side[1]:
+            return (side[0], _day_before(str(side[1])))
+        return side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,12 @@ class Reach(Reply):
     level: float
     each: float
     all: float
+
+
+def _day_before(day: str) -> str:
+    """Of an edge. The last edge of dates up to the end of the calendar is that day itself: no date is after it."""
+    edge = date.fromisoformat(day)
+    return day if edge == date.max else (edge - timedelta(days=1)).isoformat()
 
 
 def boxes_of(axes: tuple[Axis, ...]) -> Iterator[Box]:

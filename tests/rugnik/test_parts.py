@@ -14,10 +14,12 @@ import pandas as pd
 import pytest
 
 from app.access.permissions import Role
+from app.cli.asking import ends
 from app.main import create_app
 from app.settings.settings import Settings
 from rugnik import Client
 from rugnik.boxes import ranges
+from rugnik.shown.answers import cell_names
 from rugnik.wire import Clusters, Count, Moments, Quantiles
 from rugnik.wire.base import frame
 from tests.support.documents import ROOT
@@ -119,6 +121,24 @@ def test_tables_have_the_types_of_their_attributes(asked: tuple[Client, str]) ->
     assert str(client.rows(release, 5, where={"age": (0, 99)}).to_pandas()["age"].dtype) == "Int64"
     assert frame({"at": ["2026-01-01T00:30:00Z", None]}, {"at": "datetime"})["at"].dtype == "datetime64[us, UTC]"
     assert len(client.count(release).to_pandas()) == 1
+
+
+def test_a_printed_range_is_one_that_can_be_typed(asked: tuple[Client, str]) -> None:
+    """Of whole numbers and dates: pasted into `where` it is the very cells, on the terminal and in a notebook."""
+    client, release = asked
+    for name in ("age", "arrived"):
+        answer = client.marginal(release, name)
+        axis = answer.attributes[0]
+        boxes = [axis.side(place) for place in range(len(axis.edges) - 1)]
+        typed = [f"{low}..{high}" for low, high in (ends((axis,), box) for box in boxes)]
+        seen = [cell_names((axis,), box)[0] for box in boxes]
+        assert [text if " … " in text else f"{text} … {text}" for text in seen] == [
+            text.replace("..", " … ") for text in typed
+        ]
+        counts = client.counts(release, [[f"{name}:{part}"] for part in typed])
+        assert counts.discretisation.low == counts.discretisation.high
+        assert counts.counts == pytest.approx([count for _, count, *_ in answer.cells()][: len(boxes)])
+        assert typed[-1].endswith(("..99", "..2026-12-31"))
 
 
 def test_groups_are_one_table(asked: tuple[Client, str]) -> None:

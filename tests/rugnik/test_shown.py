@@ -14,6 +14,7 @@ import matplotlib as mpl
 import pytest
 
 import rugnik
+from app.cli.asking import sides
 from rugnik import OfflineRelease, errors, wire
 from rugnik.shown.answers import cell_names
 from rugnik.shown.digits import between, value
@@ -203,9 +204,26 @@ def test_numbers_have_the_digits_that_their_interval_leaves() -> None:
 def test_cells_of_whole_numbers_are_named_by_the_numbers_in_them() -> None:
     """Their edges lie between two of them; nobody asks about -0.5."""
     axis = wire.Axis(name="hour", kind="integer", edges=(-0.5, 1.5, 2.5), missing=True)
-    sides = [cell_names([axis], axis.side(place)) for place in range(axis.cells)]
-    assert sides == [["0 … 1"], ["2"], ["(missing)"]]
+    named = [cell_names([axis], axis.side(place)) for place in range(axis.cells)]
+    assert named == [["0 … 1"], ["2"], ["(missing)"]]
     assert wire.Axis(name="x", edges=(-0.5, 1.5)).shown((-0.5, 1.5)) == (-0.5, 1.5)
+
+
+def test_cells_of_dates_are_named_by_their_first_and_last_day() -> None:
+    """The last edge of a calendar's last day is that day itself: no date is after it."""
+    axis = wire.Axis(name="day", kind="date", edges=("2026-02-01", "2026-02-02", "2026-03-01"), missing=True)
+    named = [cell_names([axis], axis.side(place)) for place in range(axis.cells)]
+    assert named == [["2026-02-01"], ["2026-02-02 … 2026-02-28"], ["(missing)"]]
+    assert axis.shown(("9999-01-01", "9999-12-31")) == ("9999-01-01", "9999-12-31")
+    assert axis.shown(("9999-12-31", "9999-12-31")) == ("9999-12-31", "9999-12-31")
+
+
+def test_the_end_of_a_cell_of_datetimes_is_said_to_be_beyond_it() -> None:
+    """As in `where`: the moment at the upper edge belongs to the next cell."""
+    edges = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
+    axis = wire.Axis(name="at", kind="datetime", edges=edges)
+    assert sides((axis,)) == ["at from", "at before"]
+    assert cell_names([axis], axis.side(0)) == [f"{edges[0]} … before {edges[1]}"]
 
 
 def test_hotspots_and_information_say_what_was_found(answers: dict[str, wire.Answer]) -> None:
