@@ -88,10 +88,6 @@ class _Fault:
         place = place[:-1] if kind == "extra_forbidden" else place
         return cls(place, kind, listed.get("ctx") or {}, listed.get("input"))
 
-    def hinted(self, listed: Mapping[str, Any], body: type[Body]) -> _Fault:
-        """The same with a hint which field of a body of this type was meant."""
-        return replace(self, limits={_HINT: hint(str(listed["loc"][-1]), names_at(body, self.place[1:]))})
-
     @property
     def name(self) -> str:
         """The field as a person writes it: `attributes[0].lower`; empty for the body as a whole."""
@@ -123,12 +119,14 @@ def detail(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _hinted(faults: Iterable[Mapping[str, Any]], body: type[Body] | None) -> Iterator[_Fault]:
+    """The faults, the first unknown fields with a hint which field of this body was meant."""
     hints = 0
     for listed in faults:
         fault = _Fault.of(listed)
         if fault.type == "extra_forbidden" and body is not None and hints < _SAID:
             hints += 1
-            yield fault.hinted(listed, body)
+            meant = hint(str(listed["loc"][-1]), names_at(body, fault.place[1:]))
+            yield replace(fault, limits={_HINT: meant})
         else:
             yield fault
 
