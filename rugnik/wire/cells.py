@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -67,6 +68,7 @@ class Reach(Reply):
     all: float
 
 
+@lru_cache(4096)  # cells share their edges
 def _day_before(day: str) -> str:
     """Of an edge. The last edge of dates up to the end of the calendar is that day itself: no date is after it."""
     edge = date.fromisoformat(day)
@@ -89,16 +91,24 @@ def box_of(axes: tuple[Axis, ...], number: int) -> Box:
 
 
 def cell_frame(axes: tuple[Axis, ...], boxes: Iterable[Box], **columns: Iterable[Any]) -> Any:
-    """A pandas DataFrame with a row for each cell: its box, then the columns given."""
+    """A pandas DataFrame with a row for each cell: its box, then the columns given.
+
+    Boxes are as `where` takes them: those of integers and dates hold both ends.
+    """
     names = distinct([name for axis in axes for name in axis.columns], *columns)
-    listed = list(boxes)
+    listed = [_as_shown(axes, box) for box in boxes]
     ends = {name: [box[x] for box in listed] for x, name in enumerate(names)}
     owners = [axis for axis in axes for _ in axis.columns]
     kinds = {name: axis.kind for name, axis in zip(names, owners, strict=True)}
-    # The edges of integers lie between two of them: they are numbers like any other.
-    kinds = {name: kind for name, kind in kinds.items() if kind != "integer"}
     labels = {name: axis.labels for name, axis in zip(names, owners, strict=True) if axis.kind == "category"}
     return frame({**ends, **{name: list(values) for name, values in columns.items()}}, kinds, labels)
+
+
+def _as_shown(axes: tuple[Axis, ...], box: Box) -> list[Value | None]:
+    ends: list[Value | None] = []
+    for axis in axes:
+        ends += axis.shown(box[len(ends) : len(ends) + len(axis.columns)])
+    return ends
 
 
 def distinct(names: Iterable[str], *others: str) -> list[str]:

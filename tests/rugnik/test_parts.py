@@ -112,7 +112,13 @@ def test_tables_have_the_types_of_their_attributes(asked: tuple[Client, str]) ->
     cells = client.marginal(release, ATTRIBUTES).to_pandas()
     assert list(cells.columns)[:5] == ["age_lower", "age_upper", "sex", "arrived_lower", "arrived_upper"]
     assert cells["sex"].cat.categories.tolist() == list(LABELS)
-    assert (cells["age_lower"].isna().any(), cells["arrived_upper"].max()) == (True, pd.Timestamp("2027-01-01"))
+    assert (cells["age_lower"].isna().any(), cells["arrived_upper"].max()) == (True, pd.Timestamp("2026-12-31"))
+    assert [str(cells[name].dtype) for name in ("age_lower", "age_upper")] == ["Int64", "Int64"]
+    assert (cells["age_lower"].min(), cells["age_upper"].max()) == (0, 99)
+    row = client.marginal(release, ["age", "arrived"]).to_pandas().iloc[3]
+    days = (row["arrived_lower"].date(), row["arrived_upper"].date())
+    typed = client.count(release, {"age": (int(row["age_lower"]), int(row["age_upper"])), "arrived": days})
+    assert typed.discretisation.low == typed.discretisation.high == pytest.approx(row["count"])
     quantiles = client.ask(release, Quantiles, attribute="arrived", q=[0.5]).to_pandas()
     assert [quantiles[name].dtype.kind for name in ("q", "value", "low", "high")] == ["f", "M", "M", "M"]
     centers = client.ask(release, Clusters, k=2).to_pandas()
