@@ -72,6 +72,13 @@ class NotFound(AppError):
     """Nothing by that name that this key may see; whether it exists is not said."""
 
 
+class NoRelease(NotFound):
+    """There is no release of this id that this caller may see."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no release of this id.")
+
+
 class NameTaken(AppError):
     """A dataset of that name exists."""
 

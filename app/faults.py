@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
+from app.fields import hint, names_at
 from core.budget import HOW_TO_WRITE
 from core.intervals.levels import OUT_OF_BOUNDS
+from rugnik.wire.base import Body
 from rugnik.wire.limits import NAME, NO_CONTROL
 
 IN_WORDS = {  # what a pattern asks for
@@ -65,6 +67,8 @@ _JSON_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (list, "a list"),
 )
 _TOGETHER = "fields_together"  # of our own: every alternative has a field that is not its own
+_HINT = "hint"  # of our own as well: which field was meant
+_UNKNOWN = "has a field that is not known here."
 _SAID = 5  # faults that `detail` has in words; `errors` has all
 # How pydantic names an alternative in a place: after its type. No field of a body is called so.
 _ALTERNATIVE = re.compile(r"int|float|str|bool|constrained-\w+|\w+\[.*|[A-Z]\w*Body")
@@ -97,12 +101,13 @@ class _Fault:
         return {"path": f"{name} in the address", "header": f"The header {name}"}.get(str(self.place[0]), name)
 
 
-def places(faults: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def places(faults: Iterable[Mapping[str, Any]], body: type[Body] | None = None) -> list[dict[str, Any]]:
     """The entries of `errors`: where in the request, which kind of mistake, and a sentence.
 
-    Where a value may be of several types and fits none, there is one fault and not one for each type.
+    Where a value may be of several types and fits none, there is one fault and not one for each type. `body` is the
+    type that the body should have: the first unknown fields have hints, and no more, because each takes time.
     """
-    merged = _merged(map(_Fault.of, faults))
+    merged = _merged(_hinted(faults, body))
     return [{"loc": list(fault.place), "type": fault.type, "msg": _sentence(fault)} for fault in merged]
 
 
@@ -111,6 +116,19 @@ def detail(entries: Sequence[Mapping[str, Any]]) -> str:
     said = " ".join(str(entry["msg"]) for entry in entries[:_SAID])
     more = len(entries) - _SAID
     return said if more <= 0 else f"{said} And {more:,} more in 'errors'."
+
+
+def _hinted(faults: Iterable[Mapping[str, Any]], body: type[Body] | None) -> Iterator[_Fault]:
+    """The faults, the first unknown fields with a hint which field of this body was meant."""
+    hints = 0
+    for listed in faults:
+        fault = _Fault.of(listed)
+        if fault.type == "extra_forbidden" and body is not None and hints < _SAID:
+            hints += 1
+            meant = hint(str(listed["loc"][-1]), names_at(body, fault.place[1:]))
+            yield replace(fault, limits={_HINT: meant})
+        else:
+            yield fault
 
 
 def _merged(faults: Iterable[_Fault]) -> Iterator[_Fault]:
@@ -166,7 +184,7 @@ def _sentence(fault: _Fault) -> str:
         case "extra_forbidden" if _TOGETHER in fault.limits:
             text = f"{fault.subject} has fields that do not go together, or that are not known here"
         case "extra_forbidden":
-            text = f"{fault.subject} has a field that is not known here"
+            text = f"{fault.subject} {_UNKNOWN}{fault.limits.get(_HINT, '')}"
         case "string_pattern_mismatch":
             text = f"{fault.subject}: {IN_WORDS.get(fault.limits.get('pattern', ''), _OTHER_PATTERN)}"
         case "string_too_long" if last in _EPSILONS:
@@ -175,14 +193,14 @@ def _sentence(fault: _Fault) -> str:
             text = f"{fault.subject}: {fault.limits.get('error')}"
         case _:
             text = f"{fault.subject} {_must(fault)}"
-    return text if text.endswith(".") else f"{text}."
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def _about_body(fault: _Fault) -> str:
     """About the body as a whole."""
     match fault.type:
         case "extra_forbidden":
-            return "The body has a field that is not known here"
+            return f"The body {_UNKNOWN}{fault.limits.get(_HINT, '')}"
         case "missing":
             return "The body is missing: send a JSON object"
         case "value_error":

@@ -11,6 +11,7 @@ from typing import Any
 from app import errors, faults
 from app.ingest import errors as ingest
 from core import errors as core
+from rugnik.wire.base import Body
 
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:rugnik:problem:"
@@ -81,12 +82,13 @@ def problem_of(error: Exception) -> dict[str, Any]:
     return problem(status, name, title, str(error), **_extensions(error))
 
 
-def invalid_request(listed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def invalid_request(listed: Sequence[Mapping[str, Any]], body: type[Body] | None = None) -> dict[str, Any]:
     """The body for a request that does not fit its declaration: where and what kind, never what was sent.
 
-    `listed` are errors as pydantic lists them: `loc`, `type`, and maybe `ctx` and `input`.
+    `listed` are errors as pydantic lists them: `loc`, `type`, and maybe `ctx` and `input`. `body` is the type that the
+    request's body should have: the names of its fields help with a misspelt one.
     """
-    entries = faults.places(listed)
+    entries = faults.places(listed, body)
     return problem(422, "invalid-request", "The request is not valid", faults.detail(entries), errors=entries)
 
 

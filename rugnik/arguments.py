@@ -6,11 +6,16 @@ something else than was meant: a text in place of a list, a tuple of three in pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import iscoroutinefunction
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from rugnik.errors import UnfitArgument
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 def described(value: object) -> str:
@@ -27,6 +32,33 @@ def described(value: object) -> str:
 def unfit(name: str, expected: str, value: object) -> UnfitArgument:
     """The error for an argument: what is expected, and what was given."""
     return UnfitArgument(f"{name} is {expected}; given was {described(value)}.")
+
+
+def one_answer(method: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """A method that gives one answer: `group_by` is refused with the call that gives an answer for each value."""
+
+    def refuse_groups(given: Mapping[str, Any]) -> None:
+        if "group_by" in given:
+            raise by_group(method.__annotations__["return"])
+
+    @wraps(method)
+    def asking(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        refuse_groups(kwargs)
+        return method(*args, **kwargs)
+
+    @wraps(method)
+    async def waiting(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> Any:
+        refuse_groups(kwargs)
+        return await method(*args, **kwargs)  # type: ignore[misc] # it is a coroutine function
+
+    return waiting if iscoroutinefunction(method) else asking  # type: ignore[return-value] # what awaits stays so
+
+
+def by_group(answer: str) -> UnfitArgument:
+    """The error for `group_by` where there is one answer, of this type."""
+    return UnfitArgument(
+        f'This gives one answer. For each value of a category, ask_by_group(release, {answer}, "sex", …) gives one.'
+    )
 
 
 def whole(name: str, value: Any) -> int:

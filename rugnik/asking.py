@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, TypeVar
 
 from rugnik import arguments
-from rugnik.arguments import text, unfit, whole
+from rugnik.arguments import by_group, one_answer, text, unfit, whole
 from rugnik.boxes import Box, ranges, value_of
 from rugnik.boxes import boxes as spelled
 from rugnik.downloads import Target, download
@@ -51,6 +51,8 @@ class Asking(Naming):
 
         Parameters are those of the HTTP reference; those that are None are left out. `where` is a box as for `count`.
         """
+        if "group_by" in parameters:
+            raise by_group(getattr(answer, "__name__", "Moments"))
         reply = self._answer(release, answer, parameters)
         return answer.of(reply)
 
@@ -75,6 +77,7 @@ class Asking(Naming):
         path = path_of(answer)
         return answer.of(self._post(self._below(release, path), body, repeatable=True))
 
+    @one_answer
     def count(self, release: Released, where: Box = (), *, level: float | None = None, snap: bool = False) -> Count:
         """Count the rows in a box: `{"age": (30, 50), "income": (None, 2000)}`, or `["age:30..50"]`.
 
@@ -101,6 +104,7 @@ class Asking(Naming):
         body = CountsBody(boxes=spelled(boxes), simultaneous=simultaneous, **common)
         return self.ask_with_body(release, Counts, body)
 
+    @one_answer
     def marginal(
         self,
         release: Released,
@@ -115,6 +119,7 @@ class Asking(Naming):
         names = ",".join(arguments.names("attributes", attributes))
         return self.ask(release, Marginal, attributes=names, level=level, counts=counts, cells=cells, where=where)
 
+    @one_answer
     def quantiles(
         self,
         release: Released,
@@ -128,10 +133,12 @@ class Asking(Naming):
         name, shares = text("attribute", "the name of an attribute", attribute), arguments.numbers("q", q)
         return self.ask(release, Quantiles, attribute=name, q=shares, level=level, where=where)
 
+    @one_answer
     def moments(self, release: Released, *, level: float | None = None, where: Box = ()) -> Moments:
         """Size, means, variances, covariances and correlations."""
         return self.ask(release, Moments, level=level, where=where)
 
+    @one_answer
     def clusters(
         self,
         release: Released,
@@ -145,10 +152,11 @@ class Asking(Naming):
         """k cluster centres with intervals; `method` is "posterior", "projected", "thresholded" or "lloyd"."""
         return self.ask(release, Clusters, k=whole("k", k), level=level, seed=seed, method=method, where=where)
 
+    @one_answer
     def scan_clusters(
         self, release: Released, low: int, high: int, *, seed: int | None = None, where: Box = ()
     ) -> Scan:
-        """Inertia and stability for each k from low to high."""
+        """Inertia and stability for each k from low to high, as `rugnik query scan`."""
         ks = f"{whole('low', low)}..{whole('high', high)}"
         return self.ask(release, Scan, k=ks, seed=seed, where=where)
 
@@ -205,6 +213,7 @@ class Asking(Naming):
         params = {"format": format, "where": ranges(where)}
         return download(self._transport, self._below(release, "synopsis"), to, params)
 
+    @one_answer
     def regression(
         self,
         release: Released,
@@ -218,6 +227,7 @@ class Asking(Naming):
         names = ",".join(arguments.names("on", on))
         return self.ask(release, Regression, target=target, on=names, level=level, where=where)
 
+    @one_answer
     def components(
         self,
         release: Released,
@@ -232,6 +242,7 @@ class Asking(Naming):
         names = None if attributes is None else ",".join(arguments.names("attributes", attributes))
         return self.ask(release, Components, attributes=names, matrix=matrix, level=level, seed=seed, where=where)
 
+    @one_answer
     def conditional(
         self,
         release: Released,
@@ -245,6 +256,7 @@ class Asking(Naming):
         """The distribution of one attribute for each value or cell of another, with at most `cells` on an axis."""
         return self.ask(release, Conditional, of=of, given=given, level=level, cells=cells, where=where)
 
+    @one_answer
     def information(
         self,
         release: Released,
@@ -258,6 +270,7 @@ class Asking(Naming):
         names = ",".join(arguments.names("attributes", attributes))
         return self.ask(release, Information, attributes=names, level=level, cells=cells, where=where)
 
+    @one_answer
     def hotspots(
         self,
         release: Released,

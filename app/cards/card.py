@@ -192,4 +192,4 @@ class Card:
     def description(self) -> str:
         """One paragraph for catalogues."""
         own = self.predicate["dataset"]["description"]
-        return f"{own} {sentences.SUMMARY}".strip()
+        return f"{sentences.ended(own)} {sentences.SUMMARY}".strip()

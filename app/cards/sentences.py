@@ -55,3 +55,9 @@ def unprotected(synopsis: Synopsis) -> list[str]:
     """What the guarantee does not cover, a sentence each."""
     size = [_DECLARED.format(size=synopsis.size)] if synopsis.size_declared else []
     return [_DOMAIN, *size, _PERSONS if synopsis.unit.is_person else _RECORDS, _OUTSIDE]
+
+
+def ended(text: str) -> str:
+    """A text of a person with a full stop, so that a sentence can follow it; an empty one stays empty."""
+    own = text.strip()
+    return own if not own or own.endswith((".", "!", "?", "…")) else f"{own}."

@@ -8,6 +8,7 @@ from math import exp
 from typing import Any
 
 from app.cards.card import Card
+from app.cards.sentences import ended
 
 _OVERFLOW = 700  # e^710 is more than a float can say
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$])")
@@ -31,12 +32,14 @@ def unit_words(card: Card) -> str:
 
 
 def range_words(attribute: Mapping[str, Any]) -> str:
-    """The kind of an attribute of a card, and its public bounds or values."""
+    """The kind of an attribute of a card, its public bounds or values, and what else has a cell of its own."""
     if "values" in attribute:
-        other = ", and one cell for all others" if attribute.get("other") else ""
-        return f"{attribute['kind']}, {', '.join(attribute['values'])}{other}"
-    lower, upper = (str(attribute[end]).removesuffix(".0") for end in ("lower", "upper"))
-    return f"{attribute['kind']}, {lower} to {upper}"
+        held = ", ".join(attribute["values"])
+    else:
+        held = " to ".join(str(attribute[end]).removesuffix(".0") for end in ("lower", "upper"))
+    apart = ["all others"] * bool(attribute.get("other")) + ["missing values"] * (attribute.get("missing") == "keep")
+    cells = f", and one cell {'each ' * (len(apart) - 1)}for {' and for '.join(apart)}" if apart else ""
+    return f"{attribute['kind']}, {held}{cells}"
 
 
 def size_words(card: Card) -> str:
@@ -116,8 +119,7 @@ def nist_rows(card: Card) -> list[tuple[str, str]]:
 
 def _ended(text: str) -> str:
     """A text of the curator as a sentence among others."""
-    sentence = text[:1].upper() + text[1:]
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+    return ended(text[:1].upper() + text[1:])
 
 
 def nist(card: Card) -> bytes:

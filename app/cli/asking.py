@@ -223,8 +223,12 @@ def about_part(answer: Answer) -> None:
 
 
 def sides(axes: Sequence[Axis]) -> list[str]:
-    """The columns of a box: both ends of an ordered attribute, or a category."""
-    names = ([axis.name] if axis.kind == "category" else [f"{axis.name} from", f"{axis.name} to"] for axis in axes)
+    """The columns of a box: both ends of an ordered attribute, or a category. A cell of datetimes lacks its end."""
+    until = {"datetime": "before"}
+    names = (
+        [axis.name] if axis.kind == "category" else [f"{axis.name} from", f"{axis.name} {until.get(axis.kind, 'to')}"]
+        for axis in axes
+    )
     return [name for pair in names for name in pair]
 
 

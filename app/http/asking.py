@@ -17,7 +17,7 @@ from app.http.problems import declared
 from app.http.streaming import while_connected
 from app.operations.lanes import Lane, Lanes
 from app.questions.formats import Form, Format
-from app.questions.question import Published, Question, unknown_parameter
+from app.questions.question import Published, Question, require_known_parameters
 from core.checkpoint import Checkpoint
 from rugnik import wire
 
@@ -47,10 +47,8 @@ async def published_release(request: Request, caller: Principal, release_id: str
 
 
 def _refuse_unknown_parameters(request: Request) -> None:
-    """A misspelt parameter would otherwise be left out, and the answer be one to another question."""
     names = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
-    if not set(request.query_params) <= set(names):
-        raise unknown_parameter(names)
+    require_known_parameters(request.query_params, names)
 
 
 async def answer(request: Request, caller: Principal, release_id: str, question: Question) -> Response:

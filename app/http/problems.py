@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 from app import errors
 from app.http.nearest import methods_at, nearest
 from app.problems import MEDIA_TYPE, TABLE, TYPE, invalid_request, problem, problem_of
+from rugnik.wire.base import Body
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +46,8 @@ _TRY_LATER = (
 REFUSALS: tuple[type[Exception], ...] = (*TABLE, OperationalError, PoolTimeout, MemoryError)
 
 
+_NEWEST = " GET /v1/datasets/{name}/latest/count leads to the newest release of a dataset."
+
 # What the framework refuses by itself, in a sentence.
 _SENTENCES = {
     400: "The body is not JSON that can be read.",
@@ -65,6 +68,8 @@ def response_to(error: Exception) -> JSONResponse:
     if isinstance(error, MemoryError):
         return _short_of_memory(error)
     body = problem_of(error)
+    if isinstance(error, errors.NoRelease):
+        body["detail"] += _NEWEST
     response = JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE)
     if isinstance(error, errors.NotAuthenticated):
         response.headers["WWW-Authenticate"] = "Bearer"
@@ -77,11 +82,18 @@ def _known(_request: Request, error: Exception) -> JSONResponse:
     return response_to(error)
 
 
-def _invalid(_request: Request, error: Exception) -> JSONResponse:
+def _invalid(request: Request, error: Exception) -> JSONResponse:
     """422 of the framework: where and what kind, never what was sent."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
-    body = invalid_request(error.errors())
+    body = invalid_request(error.errors(), _declared_body(request))
     return JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE)
+
+
+def _declared_body(request: Request) -> type[Body] | None:
+    """The type of the route's body, if that is one of `rugnik.wire`."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    declared = None if field is None else field.field_info.annotation
+    return declared if isinstance(declared, type) and issubclass(declared, Body) else None
 
 
 def _http(request: Request, error: Exception) -> JSONResponse:

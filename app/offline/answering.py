@@ -18,7 +18,7 @@ from app.questions.encoding import encode
 from app.questions.formats import Format, named
 from app.questions.groups import asked_with, shared_parameters
 from app.questions.prepared import Prepared
-from app.questions.question import Question, Registered, registered, unknown_parameter
+from app.questions.question import Question, Registered, registered, require_known_parameters
 from core.checkpoint import carry_on
 from core.synopsis import Synopsis
 
@@ -76,7 +76,5 @@ def _sources(question: Registered) -> list[Callable[..., Any]]:
 
 
 def _refuse_unknown(sources: Sequence[Callable[..., Any]], sent: Query) -> None:
-    """As the service does: a misspelt parameter would otherwise be left out."""
-    names = names_of(sources)
-    if not set(sent) <= set(names):
-        raise unknown_parameter(names)
+    """As the service does."""
+    require_known_parameters(sent, names_of(sources))

@@ -46,7 +46,11 @@ def from_body(function: Callable[..., Any], content: bytes) -> dict[str, Any]:
         sent = json.loads(content)
     except json.JSONDecodeError as error:
         raise fault(("body", error.pos), "json_invalid") from None
-    return {name: value_of(hint, sent, ("body",))}
+    try:
+        return {name: value_of(hint, sent, ("body",))}
+    except Faults as faults:
+        faults.body = hint
+        raise
 
 
 def _declared(sources: Sequence[Callable[..., Any]]) -> list[tuple[str, Parameter, Any]]:

@@ -39,7 +39,7 @@ class BundleTransport(httpx.BaseTransport):
         try:
             media_type, pieces = self._replied(request)
         except Faults as faults:
-            return _refused(invalid_request(faults.listed))
+            return _refused(invalid_request(faults.listed, faults.body))
         except _REFUSALS as error:
             return _refused(problem_of(error))
         except ModuleNotFoundError as error:

@@ -32,6 +32,7 @@ class Faults(Exception):
     def __init__(self, listed: Sequence[Mapping[str, Any]]) -> None:
         super().__init__("The request does not fit its declaration.")
         self.listed = tuple(listed)
+        self.body: type[Body] | None = None  # what the body should be, if that is what does not fit
 
 
 def fault(place: Place, kind: str, sent: Any = None, **limits: Any) -> Faults:

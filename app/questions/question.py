@@ -11,13 +11,14 @@ Every question can be asked about a part of the rows (`where`), and every one th
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
 from typing import Any, get_type_hints
 
 import app.questions
+from app.fields import is_it
 from app.questions.boxes import require_where
 from app.questions.prepared import Prepared
 from core.canonical import canonical_json
@@ -157,6 +158,13 @@ def registered() -> list[Registered]:
     return [_REGISTRY[path] for path in sorted(_REGISTRY)]
 
 
-def unknown_parameter(names: Sequence[str]) -> InvalidQuery:
-    """The refusal of a parameter whose name is not among these."""
-    return InvalidQuery(f"There is no parameter of that name here; this takes: {', '.join(names) or 'none'}.")
+def require_known_parameters(sent: Iterable[str], names: Sequence[str]) -> None:
+    """Refuse a parameter whose name is not among these: left out, the answer would be one to another question.
+
+    The sentence has the name that was probably meant, and none that was sent.
+    """
+    unknown = next((name for name in sent if name not in names), None)
+    if unknown is None:
+        return
+    taken = ", ".join(names) or "none"
+    raise InvalidQuery(f"There is no parameter of that name here; this takes: {taken}.{is_it(unknown, names)}")

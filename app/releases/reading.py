@@ -10,7 +10,7 @@ from sqlalchemy.types import NullType
 
 from app.access.permissions import Permission
 from app.access.principal import Principal
-from app.errors import CorruptSynopsis, NotFound, NotReady
+from app.errors import CorruptSynopsis, NoRelease, NotFound, NotReady
 from app.ledger.book import Book, read_book
 from app.ledger.standing import Standing
 from app.releases.datasets import schema_of
@@ -117,6 +117,6 @@ def stored_synopsis(book: Book, release_id: str, digest: str) -> Synopsis:
     return synopsis
 
 
-def no_release() -> NotFound:
+def no_release() -> NoRelease:
     """The error for a release that is missing and for one that this caller may not see: the same words for both."""
-    return NotFound("There is no release of this id.")
+    return NoRelease()

@@ -377,6 +377,7 @@ rugnik_ask <- function(rugnik, release, question, where = NULL, ...) {
 }
 
 # The columns of all cells, the last attribute fastest: both ends of an ordered one, the label of a category.
+# Ends are as `where` takes them: those of integers and dates are in the cell.
 .rugnik_cells <- function(axes, listed = NULL) {
   sizes <- vapply(axes, function(axis) {
     if (identical(axis$kind, "category")) length(axis$labels) else length(axis$edges) - 1 + isTRUE(axis$missing)
@@ -396,12 +397,21 @@ rugnik_ask <- function(rugnik, release, question, where = NULL, ...) {
     labels <- unlist(axis$labels)
     return(stats::setNames(list(factor(labels[place], levels = labels)), axis$name))
   }
-  dated <- !is.null(axis$kind) && axis$kind %in% c("date", "datetime")
-  kind <- if (dated) axis$kind else "number" # edges of integers lie between two of them
+  kind <- if (is.null(axis$kind)) "number" else axis$kind
   edges <- c(.rugnik_vector(edges), NA)
   missing <- upper == length(edges)
   lower_ends <- ifelse(missing, NA, edges[place])
-  ends <- list(.rugnik_typed(lower_ends, kind), .rugnik_typed(edges[upper], kind))
+  upper_ends <- edges[upper]
+  if (kind == "integer") { # edges lie between two whole numbers
+    lower_ends <- ceiling(lower_ends)
+    upper_ends <- floor(upper_ends)
+  }
+  ends <- list(.rugnik_typed(lower_ends, kind), .rugnik_typed(upper_ends, kind))
+  if (kind == "date") { # the last day of the cell; no date is after the end of the calendar
+    last <- ends[[2]]
+    before <- !is.na(last) & ends[[1]] != last & last != as.Date("9999-12-31")
+    ends[[2]][before] <- last[before] - 1
+  }
   stats::setNames(ends, paste0(axis$name, c("_lower", "_upper")))
 }
 

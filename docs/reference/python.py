@@ -59,9 +59,11 @@ def _owners(client: type) -> Iterator[type]:
 def _methods(owner: type) -> Iterator[tuple[str, FunctionType]]:
     for name, member in vars(owner).items():
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-        same = hasattr(function, "__wrapped__")  # a question of the client, described there
-        if isinstance(function, FunctionType) and not name.startswith("_") and not same:
-            yield name, function
+        if isinstance(function, FunctionType) and not name.startswith("_"):
+            written = inspect.unwrap(function)
+            # Of an opened bundle, questions are those of the client, described there.
+            if written is function or written.__qualname__ == f"{owner.__name__}.{name}":
+                yield name, function
 
 
 def _part(owner: type) -> str:

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from rugnik import arguments
-from rugnik.arguments import text, whole
+from rugnik.arguments import by_group, one_answer, text, whole
 from rugnik.asking import _Answer, _given, path_of
 from rugnik.asynchronous.downloads import download
 from rugnik.asynchronous.naming import Naming
@@ -53,6 +53,8 @@ class Asking(Naming):
 
         Parameters are those of the HTTP reference; those that are None are left out. `where` is a box as for `count`.
         """
+        if "group_by" in parameters:
+            raise by_group(getattr(answer, "__name__", "Moments"))
         reply = await self._answer(release, answer, parameters)
         return answer.of(reply)
 
@@ -77,6 +79,7 @@ class Asking(Naming):
         path = path_of(answer)
         return answer.of(await self._post(await self._below(release, path), body, repeatable=True))
 
+    @one_answer
     async def count(
         self, release: Released, where: Box = (), *, level: float | None = None, snap: bool = False
     ) -> Count:
@@ -105,6 +108,7 @@ class Asking(Naming):
         body = CountsBody(boxes=spelled(boxes), simultaneous=simultaneous, **common)
         return await self.ask_with_body(release, Counts, body)
 
+    @one_answer
     async def marginal(
         self,
         release: Released,
@@ -119,6 +123,7 @@ class Asking(Naming):
         names = ",".join(arguments.names("attributes", attributes))
         return await self.ask(release, Marginal, attributes=names, level=level, counts=counts, cells=cells, where=where)
 
+    @one_answer
     async def quantiles(
         self,
         release: Released,
@@ -132,10 +137,12 @@ class Asking(Naming):
         name, shares = text("attribute", "the name of an attribute", attribute), arguments.numbers("q", q)
         return await self.ask(release, Quantiles, attribute=name, q=shares, level=level, where=where)
 
+    @one_answer
     async def moments(self, release: Released, *, level: float | None = None, where: Box = ()) -> Moments:
         """Size, means, variances, covariances and correlations."""
         return await self.ask(release, Moments, level=level, where=where)
 
+    @one_answer
     async def clusters(
         self,
         release: Released,
@@ -149,10 +156,11 @@ class Asking(Naming):
         """k cluster centres with intervals; `method` is "posterior", "projected", "thresholded" or "lloyd"."""
         return await self.ask(release, Clusters, k=whole("k", k), level=level, seed=seed, method=method, where=where)
 
+    @one_answer
     async def scan_clusters(
         self, release: Released, low: int, high: int, *, seed: int | None = None, where: Box = ()
     ) -> Scan:
-        """Inertia and stability for each k from low to high."""
+        """Inertia and stability for each k from low to high, as `rugnik query scan`."""
         ks = f"{whole('low', low)}..{whole('high', high)}"
         return await self.ask(release, Scan, k=ks, seed=seed, where=where)
 
@@ -209,6 +217,7 @@ class Asking(Naming):
         params = {"format": format, "where": ranges(where)}
         return await download(self._transport, await self._below(release, "synopsis"), to, params)
 
+    @one_answer
     async def regression(
         self,
         release: Released,
@@ -222,6 +231,7 @@ class Asking(Naming):
         names = ",".join(arguments.names("on", on))
         return await self.ask(release, Regression, target=target, on=names, level=level, where=where)
 
+    @one_answer
     async def components(
         self,
         release: Released,
@@ -236,6 +246,7 @@ class Asking(Naming):
         names = None if attributes is None else ",".join(arguments.names("attributes", attributes))
         return await self.ask(release, Components, attributes=names, matrix=matrix, level=level, seed=seed, where=where)
 
+    @one_answer
     async def conditional(
         self,
         release: Released,
@@ -249,6 +260,7 @@ class Asking(Naming):
         """The distribution of one attribute for each value or cell of another, with at most `cells` on an axis."""
         return await self.ask(release, Conditional, of=of, given=given, level=level, cells=cells, where=where)
 
+    @one_answer
     async def information(
         self,
         release: Released,
@@ -262,6 +274,7 @@ class Asking(Naming):
         names = ",".join(arguments.names("attributes", attributes))
         return await self.ask(release, Information, attributes=names, level=level, cells=cells, where=where)
 
+    @one_answer
     async def hotspots(
         self,
         release: Released,

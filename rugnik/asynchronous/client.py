@@ -26,8 +26,13 @@ class AsyncClient(Counting, Deciding, Asking, Taking, Auditing, Administering):
     """
 
     def __init__(
-        self, url: str, key: str | None = None, *, timeout: float = 60.0, retries: Retries | None = None
+        self, url: str = "", key: str | None = None, *, timeout: float = 60.0, retries: Retries | None = None
     ) -> None:
+        if not url:
+            raise UnfitArgument(
+                'A client needs the address of a service: Client("http://127.0.0.1:8000", key). '
+                "Client.from_environment() takes it from RUGNIK_URL, and the key from RUGNIK_KEY."
+            )
         if not isinstance(url, str):
             raise unfit("url", 'the address of a service, such as "http://127.0.0.1:8000"', url)
         super().__init__(Transport(url, key, timeout=timeout, retries=retries or Retries()))

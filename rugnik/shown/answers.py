@@ -98,7 +98,7 @@ def cell_map(first: Axis, second: Axis, columns: tuple[tuple[float, ...], ...], 
 
 
 def _names(axis: Axis) -> tuple[str, ...]:
-    return tuple(_cell_name(axis.shown(axis.side(i))) for i in range(axis.cells))
+    return tuple(_cell_name(axis, axis.side(i)) for i in range(axis.cells))
 
 
 def _ends(axis: Axis) -> tuple[str, str] | None:
@@ -112,15 +112,20 @@ def cell_names(axes: Sequence[Axis], box: CellBox) -> list[str]:
     """A cell's place on each axis, in words."""
     named, sides = [], list(box)
     for axis in axes:
-        named.append(_cell_name(axis.shown(tuple(sides[: len(axis.columns)]))))
+        named.append(_cell_name(axis, tuple(sides[: len(axis.columns)])))
         del sides[: len(axis.columns)]
     return named
 
 
-def _cell_name(side: CellBox) -> str:
+def _cell_name(axis: Axis, edges: CellBox) -> str:
+    """In words. A cell of datetimes ends before its upper edge, which a person cannot know; all others as typed."""
+    side = axis.shown(edges)
     if all(end is None for end in side):
         return "(missing)"
-    return value(side[0]) if len(side) == 1 or side[0] == side[1] else f"{value(side[0])} … {value(side[1])}"
+    if len(side) == 1 or side[0] == side[1]:
+        return value(side[0])
+    until = "before " if axis.kind == "datetime" else ""
+    return f"{value(side[0])} … {until}{value(side[1])}"
 
 
 def quantiles_view(answer: wire.Quantiles) -> View:

@@ -18,10 +18,15 @@ def plotted(view: View, ax: Any) -> Any:
         import matplotlib.pyplot as plt  # noqa: PLC0415 - the client works without it
     except ImportError:
         raise MissingLibrary("plot() needs matplotlib: pip install matplotlib. to_pandas() does not.") from None
-    axes = plt.subplots()[1] if ax is None else ax
     chart = view.charts[0]
+    axes = plt.subplots(layout="constrained", figsize=_size(chart))[1] if ax is None else ax
     _draw(replace(chart, **{field.name: _plain(getattr(chart, field.name)) for field in fields(chart)}), axes)
     return axes
+
+
+def _size(chart: Chart) -> tuple[float, float]:
+    """Of a new figure, in inches: as matplotlib has it, higher where many names stand below one another."""
+    return 6.4, max(4.8, 1 + 0.25 * len(chart.names) if isinstance(chart, Whiskers) else 0)
 
 
 def _plain(part: Any) -> Any:
@@ -52,7 +57,7 @@ def _whiskers(chart: Whiskers, ax: Any) -> None:
     ax.invert_yaxis()
     ax.set_xlabel(chart.axis)
     if chart.ends is not None:
-        ax.xaxis_date()  # it counts days since 1970, as `digits.place` does
+        _count_days(ax.xaxis)
 
 
 def _bars(chart: Bars, ax: Any) -> None:
@@ -77,7 +82,15 @@ def _points(chart: Points, ax: Any) -> None:
     ax.set_ylabel(chart.axes[1])
     for words, axis_of in zip(chart.ends, (ax.xaxis, ax.yaxis), strict=True):
         if words is not None:
-            axis_of.axis_date()
+            _count_days(axis_of)
+
+
+def _count_days(axis: Any) -> None:
+    """Ticks are dates: matplotlib counts days since 1970, as `digits.place` does. A few, because dates are long."""
+    from matplotlib.dates import AutoDateLocator  # noqa: PLC0415 - it is there once there are axes
+
+    axis.axis_date()
+    axis.set_major_locator(AutoDateLocator(minticks=2, maxticks=5))  # type: ignore[no-untyped-call]
 
 
 def _line(chart: Line, ax: Any) -> None:
@@ -92,9 +105,9 @@ def _map(chart: Map, ax: Any) -> None:
     columns = [list(column) for column in chart.values]
     image = ax.imshow([list(row) for row in zip(*columns, strict=True)], origin="lower", aspect="auto")
     ax.figure.colorbar(image, ax=ax, label=chart.counted)
-    for names, set_ticks in zip(chart.names, (ax.set_xticks, ax.set_yticks), strict=True):
-        shown = _some(len(names))
-        set_ticks(shown, [names[i] for i in shown])
+    across, up = (_some(len(names)) for names in chart.names)
+    ax.set_xticks(across, [chart.names[0][i] for i in across], rotation=30, ha="right")
+    ax.set_yticks(up, [chart.names[1][i] for i in up])
     ax.set_xlabel(chart.axes[0])
     ax.set_ylabel(chart.axes[1])
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -48,11 +50,13 @@ class Axis(Reply):
         return (None, None) if place == len(self.edges) - 1 else tuple(self.edges[place : place + 2])
 
     def shown(self, side: Box) -> Box:
-        """A side as a person says it: of an integer, the first and the last whole number of the cell."""
-        if self.kind != "integer" or side[0] is None:
-            return side
-        low, high = side
-        return (math.ceil(low), math.floor(high))  # type: ignore[arg-type] # edges of an integer are numbers
+        """A side as a person types it in `where`: of an integer or a date, its first and its last value."""
+        if self.kind == "integer" and side[0] is not None:
+            low, high = side
+            return (math.ceil(low), math.floor(high))  # type: ignore[arg-type] # edges of an integer are numbers
+        if self.kind == "date" and side[0] != side[1]:
+            return (side[0], _day_before(str(side[1])))
+        return side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,13 @@ class Reach(Reply):
     level: float
     each: float
     all: float
+
+
+@lru_cache(4096)  # cells share their edges
+def _day_before(day: str) -> str:
+    """Of an edge. The last edge of dates up to the end of the calendar is that day itself: no date is after it."""
+    edge = date.fromisoformat(day)
+    return day if edge == date.max else (edge - timedelta(days=1)).isoformat()
 
 
 def boxes_of(axes: tuple[Axis, ...]) -> Iterator[Box]:
@@ -80,16 +91,24 @@ def box_of(axes: tuple[Axis, ...], number: int) -> Box:
 
 
 def cell_frame(axes: tuple[Axis, ...], boxes: Iterable[Box], **columns: Iterable[Any]) -> Any:
-    """A pandas DataFrame with a row for each cell: its box, then the columns given."""
+    """A pandas DataFrame with a row for each cell: its box, then the columns given.
+
+    Boxes are as `where` takes them: those of integers and dates hold both ends.
+    """
     names = distinct([name for axis in axes for name in axis.columns], *columns)
-    listed = list(boxes)
+    listed = [_as_shown(axes, box) for box in boxes]
     ends = {name: [box[x] for box in listed] for x, name in enumerate(names)}
     owners = [axis for axis in axes for _ in axis.columns]
     kinds = {name: axis.kind for name, axis in zip(names, owners, strict=True)}
-    # The edges of integers lie between two of them: they are numbers like any other.
-    kinds = {name: kind for name, kind in kinds.items() if kind != "integer"}
     labels = {name: axis.labels for name, axis in zip(names, owners, strict=True) if axis.kind == "category"}
     return frame({**ends, **{name: list(values) for name, values in columns.items()}}, kinds, labels)
+
+
+def _as_shown(axes: tuple[Axis, ...], box: Box) -> list[Value | None]:
+    ends: list[Value | None] = []
+    for axis in axes:
+        ends += axis.shown(box[len(ends) : len(ends) + len(axis.columns)])
+    return ends
 
 
 def distinct(names: Iterable[str], *others: str) -> list[str]:

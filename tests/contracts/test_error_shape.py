@@ -121,6 +121,11 @@ def test_a_refusal_at_a_cap_names_the_setting(world: World, failure: str, settin
             "unknown parameter of a file",
             "There is no parameter of that name here; this takes: count, seed, format, where.",
         ),
+        (
+            "misspelt parameter",
+            "There is no parameter of that name here; this takes: where, level, snap, group_by, simultaneous. "
+            "Is it 'where'?",
+        ),
         ("a number for epsilon", "'epsilon' must be text, such as \"0.5\"; you sent a number with a decimal point."),
         ("epsilon too long", f"'epsilon': {HOW_TO_WRITE}"),
         ("no epsilon", HOW_TO_WRITE),

@@ -61,6 +61,7 @@ OFFLINE = (
     "app.offline",
     "app.problems",
     "app.faults",
+    "app.fields",
     "app.errors",
     "app.ingest.errors",
 )

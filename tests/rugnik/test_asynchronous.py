@@ -112,6 +112,8 @@ def test_errors_are_the_same(live: Live, tmp_path: Path) -> None:
         asked(live, lambda client: client.count(f"{live.city}x"))
     with pytest.raises(errors.UnfitArgument, match="k is a whole number"):
         asked(live, lambda client: client.clusters(live.city, "five"))  # type: ignore[arg-type]
+    with pytest.raises(errors.UnfitArgument, match=r"ask_by_group\(release, Moments, "):
+        asked(live, lambda client: client.moments(live.city, group_by="sex"))  # type: ignore[call-arg]
     with pytest.raises(errors.NotAllowed):
         asked(live, lambda client: client.ledger_head())
     live.gate.faults["GET"] = [break_before] * 4

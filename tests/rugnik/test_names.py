@@ -109,6 +109,10 @@ WRONG: dict[str, Callable[[Client], object]] = {
     "attribute is the name.*a list of 1": lambda client: client.quantiles("city", ["age"]),  # type: ignore[arg-type]
     "q is a number.*the text '0.5'": lambda client: client.quantiles("city", "age", "0.5"),  # type: ignore[arg-type]
     "points is a list of points": lambda client: client.assign("city", [1, 2], k=2),  # type: ignore[list-item]
+    r'ask_by_group\(release, Quantiles, "sex"': lambda client: client.quantiles("city", "age", group_by="sex"),  # type: ignore[call-arg]
+    r"ask_by_group\(release, Count, ": lambda client: client.ask("city", wire.Count, group_by="sex"),
+    r"Client\.from_environment\(\)": lambda _: Client(),
+    r"the address of a service: Client\(": lambda _: Client(None),  # type: ignore[arg-type]
     "answer is the type of an answer": lambda client: client.ask("city", "moments"),  # type: ignore[type-var]
     "Give either epsilon or count_error": lambda client: client.plan("city", clusters=3),
     "An epsilon is a decimal number": lambda client: client.plan("city", clusters=3, epsilon=[1]),  # type: ignore[arg-type]

@@ -14,10 +14,12 @@ import pandas as pd
 import pytest
 
 from app.access.permissions import Role
+from app.cli.asking import ends
 from app.main import create_app
 from app.settings.settings import Settings
 from rugnik import Client
 from rugnik.boxes import ranges
+from rugnik.shown.answers import cell_names
 from rugnik.wire import Clusters, Count, Moments, Quantiles
 from rugnik.wire.base import frame
 from tests.support.documents import ROOT
@@ -110,7 +112,13 @@ def test_tables_have_the_types_of_their_attributes(asked: tuple[Client, str]) ->
     cells = client.marginal(release, ATTRIBUTES).to_pandas()
     assert list(cells.columns)[:5] == ["age_lower", "age_upper", "sex", "arrived_lower", "arrived_upper"]
     assert cells["sex"].cat.categories.tolist() == list(LABELS)
-    assert (cells["age_lower"].isna().any(), cells["arrived_upper"].max()) == (True, pd.Timestamp("2027-01-01"))
+    assert (cells["age_lower"].isna().any(), cells["arrived_upper"].max()) == (True, pd.Timestamp("2026-12-31"))
+    assert [str(cells[name].dtype) for name in ("age_lower", "age_upper")] == ["Int64", "Int64"]
+    assert (cells["age_lower"].min(), cells["age_upper"].max()) == (0, 99)
+    row = client.marginal(release, ["age", "arrived"]).to_pandas().iloc[3]
+    days = (row["arrived_lower"].date(), row["arrived_upper"].date())
+    typed = client.count(release, {"age": (int(row["age_lower"]), int(row["age_upper"])), "arrived": days})
+    assert typed.discretisation.low == typed.discretisation.high == pytest.approx(row["count"])
     quantiles = client.ask(release, Quantiles, attribute="arrived", q=[0.5]).to_pandas()
     assert [quantiles[name].dtype.kind for name in ("q", "value", "low", "high")] == ["f", "M", "M", "M"]
     centers = client.ask(release, Clusters, k=2).to_pandas()
@@ -119,6 +127,24 @@ def test_tables_have_the_types_of_their_attributes(asked: tuple[Client, str]) ->
     assert str(client.rows(release, 5, where={"age": (0, 99)}).to_pandas()["age"].dtype) == "Int64"
     assert frame({"at": ["2026-01-01T00:30:00Z", None]}, {"at": "datetime"})["at"].dtype == "datetime64[us, UTC]"
     assert len(client.count(release).to_pandas()) == 1
+
+
+def test_a_printed_range_is_one_that_can_be_typed(asked: tuple[Client, str]) -> None:
+    """Of whole numbers and dates: pasted into `where` it is the very cells, on the terminal and in a notebook."""
+    client, release = asked
+    for name in ("age", "arrived"):
+        answer = client.marginal(release, name)
+        axis = answer.attributes[0]
+        boxes = [axis.side(place) for place in range(len(axis.edges) - 1)]
+        typed = [f"{low}..{high}" for low, high in (ends((axis,), box) for box in boxes)]
+        seen = [cell_names((axis,), box)[0] for box in boxes]
+        assert [text if " … " in text else f"{text} … {text}" for text in seen] == [
+            text.replace("..", " … ") for text in typed
+        ]
+        counts = client.counts(release, [[f"{name}:{part}"] for part in typed])
+        assert counts.discretisation.low == counts.discretisation.high
+        assert counts.counts == pytest.approx([count for _, count, *_ in answer.cells()][: len(boxes)])
+        assert typed[-1].endswith(("..99", "..2026-12-31"))
 
 
 def test_groups_are_one_table(asked: tuple[Client, str]) -> None:

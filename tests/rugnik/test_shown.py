@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,12 @@ import matplotlib as mpl
 import pytest
 
 import rugnik
+from app.cli.asking import sides
 from rugnik import OfflineRelease, errors, wire
 from rugnik.shown.answers import cell_names
 from rugnik.shown.digits import between, value
 from rugnik.shown.plots import plotted
-from rugnik.shown.view import Bars, View
+from rugnik.shown.view import Bars, Map, Points, View, Whiskers
 from rugnik.shown.views import VIEWS, view_of
 from tests.support.bundles import bundle_with, stored
 from tests.support.documents import ROOT
@@ -203,9 +206,26 @@ def test_numbers_have_the_digits_that_their_interval_leaves() -> None:
 def test_cells_of_whole_numbers_are_named_by_the_numbers_in_them() -> None:
     """Their edges lie between two of them; nobody asks about -0.5."""
     axis = wire.Axis(name="hour", kind="integer", edges=(-0.5, 1.5, 2.5), missing=True)
-    sides = [cell_names([axis], axis.side(place)) for place in range(axis.cells)]
-    assert sides == [["0 … 1"], ["2"], ["(missing)"]]
+    named = [cell_names([axis], axis.side(place)) for place in range(axis.cells)]
+    assert named == [["0 … 1"], ["2"], ["(missing)"]]
     assert wire.Axis(name="x", edges=(-0.5, 1.5)).shown((-0.5, 1.5)) == (-0.5, 1.5)
+
+
+def test_cells_of_dates_are_named_by_their_first_and_last_day() -> None:
+    """The last edge of a calendar's last day is that day itself: no date is after it."""
+    axis = wire.Axis(name="day", kind="date", edges=("2026-02-01", "2026-02-02", "2026-03-01"), missing=True)
+    named = [cell_names([axis], axis.side(place)) for place in range(axis.cells)]
+    assert named == [["2026-02-01"], ["2026-02-02 … 2026-02-28"], ["(missing)"]]
+    assert axis.shown(("9999-01-01", "9999-12-31")) == ("9999-01-01", "9999-12-31")
+    assert axis.shown(("9999-12-31", "9999-12-31")) == ("9999-12-31", "9999-12-31")
+
+
+def test_the_end_of_a_cell_of_datetimes_is_said_to_be_beyond_it() -> None:
+    """As in `where`: the moment at the upper edge belongs to the next cell."""
+    edges = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
+    axis = wire.Axis(name="at", kind="datetime", edges=edges)
+    assert sides((axis,)) == ["at from", "at before"]
+    assert cell_names([axis], axis.side(0)) == [f"{edges[0]} … before {edges[1]}"]
 
 
 def test_hotspots_and_information_say_what_was_found(answers: dict[str, wire.Answer]) -> None:
@@ -241,6 +261,41 @@ def test_a_chart_is_plotted_on_axes(answers: dict[str, wire.Answer], pyplot: Any
         assert axes.get_xlabel(), name
     _, given = pyplot.subplots()
     assert answers["marginal"].plot(ax=given) is given
+
+
+LONG = tuple(f"2026-{month:02}-01 … 2026-{month:02}-28" for month in range(1, 13))
+CROWDED = {
+    "names": Whiskers("rows", ("noise and cut cells", "noise alone"), (5.0, 5.0), (4.0, 4.5), (6.0, 5.5)),
+    "many names": Whiskers("rows", LONG * 2, (5.0,) * 24, (4.0,) * 24, (6.0,) * 24),
+    "days": Whiskers("day", ("0.5",), (20500.0,), (20499.0,), (20501.0,), ("2026-02-15", "2026-02-17")),
+    "bars": Bars("day", (5.0,) * 12, (None,) * 12, (None,) * 12, LONG, ("2026-01-01", "2026-12-28")),
+    "map": Map(("day", "day"), ((1.0,) * 12,) * 12, (LONG, LONG), ((LONG[0], LONG[-1]),) * 2),
+    "points": Points(
+        ("day", "day"), *(((20500.0 + end, 20500.0 + end),) for end in (0, -1, 1)), (1.0,), (("a", "b"), ("a", "b"))
+    ),
+}
+
+
+@pytest.mark.parametrize("crowded", CROWDED)
+def test_no_label_of_a_saved_chart_is_cut_or_covers_another(pyplot: Any, crowded: str) -> None:
+    """Of axes that `plot()` makes: long names of cells and days fit into the figure, and ticks stand apart."""
+    axes = plotted(View("t", "", (CROWDED[crowded],)), None)
+    figure = axes.figure
+    figure.savefig(io.BytesIO(), format="png")
+    for axis in (axes.xaxis, axes.yaxis):
+        first, last = sorted(axis.get_view_interval())
+        ticks = zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+        labels = [label for place, label in ticks if first <= place <= last]
+        boxes = [label.get_window_extent() for label in labels]
+        titles = [axis.label.get_window_extent()] if axis.label.get_text() else []
+        for box in (*boxes, *titles):
+            assert box.x0 >= 0, crowded
+            assert box.y0 >= 0, crowded
+            assert box.x1 <= figure.bbox.x1, crowded
+            assert box.y1 <= figure.bbox.y1, crowded
+        if labels and labels[0].get_rotation() == 0:
+            assert not any(one.overlaps(other) for one, other in pairwise(boxes)), crowded
+    assert pyplot.fignum_exists(figure.number)
 
 
 @pytest.mark.usefixtures("pyplot")

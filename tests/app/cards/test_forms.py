@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]  # it has no types of its own
 
+from app.cards.card import Card
 from app.cards.croissant import croissant
 from app.cards.files import synopsis_file
 from app.cards.formats import CardFormat
-from app.cards.tables import nist_rows
+from app.cards.tables import nist_rows, range_words
 from app.releases.cards import get_card
 from tests.app.releases.test_cards import ABOUT
 from tests.app.test_pages import HOSTILE
@@ -61,6 +62,30 @@ def form(api: Api, release: str, name: str) -> Any:
     assert reply.status_code == 200, reply.text
     assert reply.headers["content-type"].startswith(CardFormat(name).media_type)
     return reply.text
+
+
+def test_a_description_is_a_sentence_of_its_own() -> None:
+    """With a full stop where the curator wrote none; what is on record has the curator's own text."""
+    for own, begins in {
+        "People": "People. A hist",
+        "Who?": "Who? A hist",
+        "All. ": "All. A hist",
+        "": "A hist",
+    }.items():
+        card = Card(b"", {"predicate": {"dataset": {"description": own}}})
+        assert card.description.startswith(begins)
+
+
+def test_cells_of_missing_values_are_listed_with_an_attribute() -> None:
+    """Whoever reads a card learns which cells there are."""
+    genre = {"kind": "category", "values": ["a", "b"]}
+    assert range_words(genre) == "category, a, b"
+    assert range_words(genre | {"missing": "keep"}) == "category, a, b, and one cell for missing values"
+    both = range_words(genre | {"missing": "keep", "other": True})
+    assert both == "category, a, b, and one cell each for all others and for missing values"
+    assert range_words(genre | {"other": True}) == "category, a, b, and one cell for all others"
+    age = {"kind": "number", "lower": "0.0", "upper": "99.5", "missing": "keep"}
+    assert range_words(age) == "number, 0 to 99.5, and one cell for missing values"
 
 
 @pytest.fixture(params=SHAPES)

@@ -60,6 +60,18 @@ def test_the_last_publication_counts_and_not_the_last_order(world: World) -> Non
         assert world.api.call(role, "GET", f"/v1/datasets/{name}").json()["newest_published"]["id"] == first
 
 
+def test_whoever_takes_a_name_for_an_id_is_told_where_the_newest_release_is(world: World) -> None:
+    """The address of `latest`, and nothing of what was sent; the same for a release out of this key's reach."""
+    replies = [world.api.analyst("GET", f"/v1/releases/{name}/count") for name in ("city", "r0000000000000000")]
+    replies.append(world.api.call_with(world.limited[Role.ANALYST], "GET", f"/v1/releases/{world.published}/count"))
+    for reply in replies:
+        assert (reply.status_code, reply.content) == (404, replies[0].content)
+        assert reply.json()["detail"] == (
+            "There is no release of this id. "
+            "GET /v1/datasets/{name}/latest/count leads to the newest release of a dataset."
+        )
+
+
 @pytest.mark.parametrize("rest", ["", "/moments"])
 def test_nothing_published_looks_like_no_dataset(world: World, rest: str) -> None:
     """A dataset without a release, one that the key may not see and one that was never there: the same 404."""

@@ -41,10 +41,17 @@ BAD_BODIES: list[tuple[str, Any, str]] = [
     (_DATASETS, _dataset(attributes=ATTRIBUTES * 17), "'attributes' must have at most 32 entries."),
     (_DATASETS, _dataset(budget=1), "'budget' must be text, such as \"0.5\"; you sent a whole number."),
     (_DATASETS, _dataset(unit={"kind": "family"}), "'unit.kind' must be 'record' or 'person'."),
-    (_DATASETS, _dataset(colour="red"), f"The body {_NOT_HERE}"),
+    (_DATASETS, _dataset(colour="red"), f"The body {_NOT_HERE} It takes: name, description, attributes, unit, budget, "
+     "two_persons_above, about."),
+    (_DATASETS, _dataset(budgt="1"), f"The body {_NOT_HERE} Is it 'budget'?"),
+    (_DATASETS, _dataset(attributes=[{"name": "a", "lowr": 0, "upper": 5}]), f"'attributes[0]' {_NOT_HERE} "
+     "Is it 'lower'?"),
+    (_DATASETS, _dataset(**{"budget" * 99: "1"}), f"The body {_NOT_HERE} It takes: name, description, attributes, "
+     "unit, budget, two_persons_above, about."),
     (_DATASETS, _lower([]), "'attributes[0].lower' must be a number or text; you sent a list."),
     (_DATASETS, _lower("x" * 41), "'attributes[0].lower' must have at most 40 characters."),
-    (_DATASETS, _dataset(about={"colour": "red"}), f"'about' {_NOT_HERE}"),
+    (_DATASETS, _dataset(about={"colour": "red"}), f"'about' {_NOT_HERE} It takes: curators, contact, intended_use, "
+     "region, sector, collection, preparation, justification, licence."),
     (_ORDERS, _order(clusters="many"), "'clusters' must be a whole number; you sent text."),
     (_ORDERS, _order(clusters=2.5), "'clusters' must be a whole number; you sent a number with a decimal point."),
     (_ORDERS, _order(clusters=0), "'clusters' must be at least 1."),
@@ -67,6 +74,7 @@ BAD_BODIES: list[tuple[str, Any, str]] = [
     (_KEYS, {"name": "x", "role": "king"}, "'role' must be 'admin', 'curator', 'analyst' or 'auditor'."),
     (_SIZE, {"rows": -1}, "'rows' must be at least 0."),
     (_REFUSE, {"reason": {}}, "'reason' must be text; you sent an object."),
+    (_COUNTS, {"boxes": [[]], "levl": 0.9}, f"The body {_NOT_HERE} Is it 'level'?"),
     (_COUNTS, {"boxes": ["age:1..2"]}, "'boxes[0]' must be a list; you sent text."),
     (_COUNTS, {"boxes": [[]], "level": 2}, "'level': A level lies above 0 and is at most 0.999999."),
     (_COUNTS, {"boxes": [5] * 8}, " ".join(f"'boxes[{i}]' must be a list; you sent a whole number." for i in range(5))

@@ -285,6 +285,7 @@ FAILURES: dict[str, Failure] = {
     ),
     "unknown question": Failure(404, "not-found", _as("analyst", "GET", f"/v1/releases/{{published}}/{CANARY}")),
     "unknown parameter": Failure(422, "invalid-query", _ask("count", params={CANARY: CANARY})),
+    "misspelt parameter": Failure(422, "invalid-query", _ask("count", params={"wher": f"x:{CANARY}"})),
     "unknown parameter of a file": Failure(
         422, "invalid-query", _ask("rows", params={CANARY: CANARY, "format": "csv"})
     ),
