@@ -81,10 +81,21 @@ function rulesTable(alternatives, occupied) {
   return [paragraph(occupied === 1 ? "If the rows lie everywhere:" : `If the rows lie in 1/${number(1 / occupied)} of the space:`), table];
 }
 
-// The rule that is recommended and why, in a sentence; nothing where there is no prediction.
-export function planAdvice(place, { recommendation = null }) {
+// The rule that is recommended and why, with a button to take it where another one is chosen; nothing where there is no
+// prediction.
+export function planAdvice(place, { recommendation = null }, chosen, take) {
   place.hidden = recommendation === null;
-  place.replaceChildren(Object.assign(document.createElement("strong"), { textContent: recommendation?.reason ?? "" }));
+  place.replaceChildren();
+  if (!recommendation) return;
+  const { rule, reason } = recommendation;
+  const words = document.createElement("div");
+  if (rule !== chosen) words.append(paragraph(`Recommended: the rule ${rule}, by what is predicted. The rule ${chosen} is chosen.`, "advice-rule"));
+  words.append(paragraph(reason, "help"));
+  place.append(words);
+  if (rule === chosen) return;
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: `Take ${rule}` });
+  button.addEventListener("click", () => take(rule));
+  place.append(button);
 }
 
 // The rules side by side; nothing where there is no prediction.

@@ -88,7 +88,7 @@ async function plan() {
     at("plan-told").hidden = false;
     drawGrid(at("grid"), preview.grid);
     planFacts(at("plan-facts"), preview, left(preview, wanted));
-    planAdvice(at("plan-advice"), preview);
+    planAdvice(at("plan-advice"), preview, wanted.rule, takeRule);
     planRules(at("plan-rules"), preview);
     planCosts(at("plan-costs"), preview);
     planPeople(at("plan-people"), preview, about.unit);
@@ -125,6 +125,13 @@ function planSoon() {
   refresh();
   look();
   waiting = setTimeout(plan, 150);
+}
+
+function takeRule(rule) {
+  at("rule").value = rule;
+  at("rule").closest("details").open = true; // where the choice can be seen
+  at("rule").focus({ preventScroll: true }); // the button goes away with the advice
+  planSoon();
 }
 
 function preparePlan() {
