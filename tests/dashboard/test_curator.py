@@ -125,7 +125,7 @@ def test_a_plan_shows_the_rules_side_by_side_and_recommends_one_for_the_purpose(
     page.get_by_label("Mainly for").select_option("counts")
     expect(advice).to_contain_text("For counts: adaptive.")
     expect(advice).to_contain_text("with adaptive, against")
-    expect(advice).to_contain_text("Recommended: the rule adaptive, by what is predicted. The rule rugnik is chosen.")
+    expect(advice).to_contain_text("Recommended: the rule adaptive. Chosen: rugnik.")
     expect(rules).to_be_hidden()  # its tables are folded, so that the order stays in view
     expect(rules).to_contain_text("one sixteenth")
     expect(page.locator("#whole-help")).to_be_visible()

@@ -88,14 +88,12 @@ export function planAdvice(place, { recommendation = null }, chosen, take) {
   place.replaceChildren();
   if (!recommendation) return;
   const { rule, reason } = recommendation;
-  const words = document.createElement("div");
-  if (rule !== chosen) words.append(paragraph(`Recommended: the rule ${rule}, by what is predicted. The rule ${chosen} is chosen.`, "advice-rule"));
-  words.append(paragraph(reason, "help"));
-  place.append(words);
-  if (rule === chosen) return;
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: `Take ${rule}` });
-  button.addEventListener("click", () => take(rule));
-  place.append(button);
+  if (rule !== chosen) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: `Take ${rule}` });
+    button.addEventListener("click", () => take(rule));
+    place.append(paragraph(`Recommended: the rule ${rule}. Chosen: ${chosen}.`, "advice-rule"), button);
+  }
+  place.append(paragraph(reason, "help"));
 }
 
 // The rules side by side; nothing where there is no prediction.
