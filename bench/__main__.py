@@ -3,7 +3,8 @@
 Writes bench/out/report.md with its plots, and CSV files beside it, with the time of each module. By default each module
 measures less than it could, so that all of them take under 15 minutes on two idle cores. With FULL=1 in the environment
 they measure all they can: 50 datasets in the paper's 108 cells, 100,000 releases, 10^7 rows. That takes more than an
-hour. Some modules run by their own commands alone: scan, engines, predictions, adaptive_noise, count_coverage.
+hour. Some modules run by their own commands alone: scan, engines, predictions, adaptive_noise, count_coverage,
+offsets.
 """
 
 from __future__ import annotations

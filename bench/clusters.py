@@ -1,12 +1,14 @@
 """Clusters beside every peer: WCSS of the rows over that of k-means without privacy.
 
-`python -m bench.clusters [--processes 2]`; FULL=1: all dimensions, numbers of rows and tables.
+`python -m bench.clusters [--processes 2] [--only rugnik]`; FULL=1: all dimensions, numbers of rows and tables.
 
 Eight centres for rows in [-1, 1]^d of `bench.clustersets`, each dataset with a draw of noise of its own. The rows score
 all centres and choose none.
 
-- `rugnik`: what the service does by default. Pure epsilon-DP, N declared; the centres are read off a synopsis, which
-  answers other questions and other K too. `posterior` to three attributes, `thresholded` from four, offsets from seven.
+- `rugnik`: the rule rugnik, with offsets from four attributes on, as a plan recommends for clusters. Pure epsilon-DP, N
+  declared; the centres are read off a synopsis, which answers other questions and other K too. `posterior` to three
+  attributes, `thresholded` from four. That offsets serve from four attributes on was found on made-up rows of other
+  kinds (docs/methods/offsets.md), never on the rows of this module.
 - `FastLloyd`, `PE-means`, `coreset` (Google's): our own code in `bench/peers`, (epsilon, delta)-DP with the delta of
   their authors' experiments, 1 / (N ln N) and 1 / N^1.1, and for the coreset 1 / N^2, which repeats rugnik's
   paper. Each is given N and makes centres for one K, nothing else.
@@ -21,8 +23,9 @@ import argparse
 import csv
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
@@ -40,13 +43,14 @@ from bench.peers import environments, fast_lloyd, pe_means
 from bench.peers.coreset import coreset_centres
 from bench.published import Floats
 from bench.report import OUT, Section, chosen, publish, save
+from core.offsets import CHOICE_DIMENSIONS
 from core.queries.clusters import find_clusters
 
 DIMENSIONS = chosen((2, 4, 8, 16), (2, 4, 6, 8, 12, 16))
 SEEDS = chosen({10**4: range(3)}, {10**4: range(8), 10**5: range(5), 10**6: range(2)})
 EPSILONS = chosen(("0.1", "1"), ("0.1", "0.5", "1"))
 TABLES = chosen(REAL[-3:], REAL)
-DRAWS = chosen(2, 4)
+DRAWS = chosen(2, 5)
 _SAMPLE = 20_000
 
 
@@ -77,7 +81,7 @@ Method = Callable[[Floats, str, int], Floats]
 
 
 def _rugnik(rows: Floats, epsilon: str, seed: int) -> Floats:
-    synopsis = released(rows, epsilon, max_cells=MAX_CELLS)
+    synopsis = released(rows, epsilon, max_cells=MAX_CELLS, offsets=rows.shape[1] >= CHOICE_DIMENSIONS)
     clusters = find_clusters(synopsis, CLUSTERS, level=0.95, seed=seed).clusters
     return np.array([cluster.centre for cluster in clusters])
 
@@ -117,8 +121,8 @@ def tasks() -> list[Task]:
     return [*made_up, *(Task(table.name, 0, 0, tuple(range(DRAWS))) for table in TABLES)]
 
 
-def measure(task: Task) -> list[Score]:
-    """Every method at every epsilon on one dataset, on one thread."""
+def measure(task: Task, methods: Collection[str] = tuple(METHODS)) -> list[Score]:
+    """These methods at every epsilon on one dataset, on one thread."""
     scores = []
     with threadpool_limits(1):
         tables = {table.name: table for table in REAL}
@@ -126,9 +130,9 @@ def measure(task: Task) -> list[Score]:
         best = without_privacy(rows)
         for epsilon in EPSILONS:
             for seed in task.seeds:
-                for method, place in METHODS.items():
+                for method in methods:
                     began = time.perf_counter()
-                    centres = place(rows, epsilon, seed)
+                    centres = METHODS[method](rows, epsilon, seed)
                     seconds = time.perf_counter() - began
                     ratio = wcss(rows, centres) / best
                     scores.append(Score(task.name, len(rows), rows.shape[1], epsilon, method, seed, ratio, seconds))
@@ -142,16 +146,19 @@ def without_privacy(rows: Floats) -> float:
     return float(KMeans(CLUSTERS, init=start, n_init=1).fit(rows).inertia_)
 
 
-def simulate(processes: int, out: Path) -> list[Score]:
+def simulate(processes: int, out: Path, methods: Collection[str]) -> list[Score]:
     """All tasks; each result is written to disk immediately."""
-    environments.interpreter("diffprivlib")
+    if "diffprivlib" in methods:
+        environments.interpreter("diffprivlib")
     scores: list[Score] = []
     out.mkdir(parents=True, exist_ok=True)
     with Pool(processes) as pool, (out / "clusters.csv").open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
         lines.writerow(["rows", "N", "d", "epsilon", "method", "seed", "ratio", "seconds"])
         every = tasks()
-        for batch in track(pool.imap_unordered(measure, every), "clusters beside the peers", total=len(every)):
+        for batch in track(
+            pool.imap_unordered(partial(measure, methods=methods), every), "clusters beside the peers", total=len(every)
+        ):
             scores += batch
             for s in batch:
                 numbers = f"{s.ratio:.5g}", f"{s.seconds:.3g}"
@@ -169,12 +176,12 @@ def text_of(ratios: Sequence[float]) -> str:
 def each_setting(scores: Sequence[Score], title: str) -> Section:
     """A line for each dataset or size, and epsilon."""
     settings = sorted({(s.d, s.n, s.name, float(s.epsilon)) for s in scores})
-    rows = []
+    methods, rows = _measured(scores), []
     for d, n, name, epsilon in settings:
         here = [s for s in scores if (s.d, s.n, s.name, float(s.epsilon)) == (d, n, name, epsilon)]
-        ratios = {method: [s.ratio for s in here if s.method == method] for method in METHODS}
-        best = min(ratios, key=lambda method: float(np.mean(ratios[method])))
-        texts = (f"**{text_of(ratios[m])}**" if m == best else text_of(ratios[m]) for m in METHODS)
+        ratios = {method: [s.ratio for s in here if s.method == method] for method in methods}
+        best = min(ratios, key=lambda method: float(np.mean(ratios[method]))) if len(methods) > 1 else None
+        texts = (f"**{text_of(ratios[m])}**" if m == best else text_of(ratios[m]) for m in methods)
         rows.append([name or "mixture", str(d), f"{n:,}", f"{epsilon:g}", *texts])
     remarks = [
         f"WCSS over no privacy, K = {CLUSTERS}: mean ± standard error over datasets (tables: draws of noise). "
@@ -182,7 +189,24 @@ def each_setting(scores: Sequence[Score], title: str) -> Section:
         "rugnik and diffprivlib: pure epsilon-DP. delta of FastLloyd: 1 / (N ln N); of PE-means: 1 / N^1.1; of the "
         "coreset: 1 / N^2.",
     ]
-    return Section(title, remarks, ["rows", "d", "N", "epsilon", *METHODS], rows)
+    return Section(title, remarks, ["rows", "d", "N", "epsilon", *methods], rows)
+
+
+def geometric_means(scores: Sequence[Score]) -> Section:
+    """For each d and epsilon: the geometric mean over sizes and datasets, of one method alone."""
+    (method,) = _measured(scores)
+    rows = []
+    for d, epsilon in sorted({(s.d, float(s.epsilon)) for s in scores}):
+        here = [s for s in scores if (s.d, float(s.epsilon)) == (d, epsilon)]
+        for n in (None, *sorted({s.n for s in here})):
+            mean = np.exp(np.mean([np.log(s.ratio) for s in here if n in (None, s.n)]))
+            rows.append([str(d), f"{epsilon:g}", "all" if n is None else f"{n:,}", f"{mean:.3f}"])
+    return Section(f"Clusters: {method} alone", [], ["d", "epsilon", "N", method], rows)
+
+
+def _measured(scores: Sequence[Score]) -> list[str]:
+    """The methods that were measured."""
+    return [method for method in METHODS if any(s.method == method for s in scores)]
 
 
 def who_is_best(scores: Sequence[Score], plot: str | None = None) -> Section:
@@ -235,12 +259,12 @@ def _plot(scores: Sequence[Score]) -> str:
     return save(figure, "clusters")
 
 
-def run(processes: int | None = None) -> list[Section]:
-    """Who is best, every size of the mixtures, and the real tables."""
-    scores = simulate(processes or os.cpu_count() or 1, OUT)
+def run(processes: int | None = None, only: str | None = None) -> list[Section]:
+    """Who is best, every size of the mixtures, and the real tables; of `only` one method, where it is named."""
+    scores = simulate(processes or os.cpu_count() or 1, OUT, METHODS if only is None else (only,))
     made_up, real = ([s for s in scores if bool(s.name) is named] for named in (False, True))
     return [
-        who_is_best(made_up, _plot(made_up)),
+        who_is_best(made_up, _plot(made_up)) if only is None else geometric_means(made_up),
         each_setting(made_up, "Clusters of made-up mixtures"),
         each_setting(real, "Clusters of real tables"),
     ]
@@ -250,7 +274,9 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Clusters beside FastLloyd, PE-means, coreset and diffprivlib.")
     parser.add_argument("--processes", type=int, default=None, help="at once; all cores by default")
-    publish(run(parser.parse_args().processes), "clusters")
+    parser.add_argument("--only", choices=METHODS, default=None, help="measure this method alone")
+    arguments = parser.parse_args()
+    publish(run(arguments.processes, arguments.only), "clusters")
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ def wcss(rows: Floats, centres: Floats) -> float:
     return float(nearest(rows, centres[None])[1].sum())
 
 
-def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
-    """The synopsis that the service would publish."""
+def released(rows: Floats, epsilon: str, *, max_cells: int, offsets: bool | None = None) -> Synopsis:
+    """The synopsis that the service would publish; without `offsets`, as for an order that does not mention them."""
     d = rows.shape[1]
     domain = Domain(tuple(Number(f"x{i}", -1, 1) for i in range(d)))
     order = Order(
@@ -77,7 +77,7 @@ def released(rows: Floats, epsilon: str, *, max_cells: int) -> Synopsis:
         epsilon=Epsilon.parse(epsilon),
         clusters=CLUSTERS,
         size=DeclaredSize(len(rows)),
-        offsets=takes_offsets(domain.attributes),
+        offsets=takes_offsets(domain.attributes) if offsets is None else offsets,
     )
     plan = make_plan(order, max_cells=max_cells)
     counts = empty_counts(plan)
@@ -171,7 +171,7 @@ def run() -> list[Section]:
     remarks = (
         f"WCSS of the rows over the best known, N = {ROWS:,}, K = {CLUSTERS}, {len(SEEDS)} datasets.",
         "The rows judge only; all centres were chosen from the noisy counts.",
-        f"From d = {OFFSET_DIMENSIONS} on every release has a threshold and offsets: both columns are of that kind.",
+        f"From d = {OFFSET_DIMENSIONS} on these releases have a threshold and offsets: both columns are of that kind.",
         _vast(),
     )
     return [Section("Four and more dimensions", remarks, header, rows, _plot(outcomes)), other_kinds()]

@@ -162,10 +162,10 @@ def _warnings(plan: Plan, theorem_range: tuple[float, float] | None) -> Iterator
     order = plan.order
     if order.offsets:
         yield (
-            f"With {len(order.shape.caps)} ordered attributes half of the epsilon of the cells buys the mean place of "
-            f"the rows of each listed cell, and only cells with a noisy count of at least {plan.threshold} are listed. "
-            "Clusters and means gain by it, but a count over a small range may miss rows. Choose fewer attributes for "
-            "counts of every cell."
+            "Offsets: half of the epsilon of the cells buys the mean place of the rows of each listed cell, and only "
+            f"cells with a noisy count of at least {plan.threshold} are listed. Clusters and means gain by it, but "
+            "cells have twice the noise, and a count over a small range may miss rows. Order without offsets, or fewer "
+            "attributes, for counts of every cell."
         )
     elif plan.threshold is not None:
         yield (

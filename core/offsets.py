@@ -7,12 +7,15 @@ An offset is a whole number from -S (the lower edge) to S (the upper edge), S = 
 (`core.domain.axis.Axis.offset_of`). The proof of privacy is step 5 of `core.release`; the law of the noise and its
 privacy loss are in `core.mechanisms.vector_laplace`.
 
-Whether a release has offsets is public: its order says it (`takes_offsets` decides when it is placed). From
-OFFSET_DIMENSIONS ordered attributes on it has them. Measured with a prototype (floating-point noise of the same law) on
-data that no figure is reported on (three seeds each of the paper's generator, heavy tails, boxes, clusters of different
-widths; N = 100,000, K = 8): WCSS over no privacy at
-epsilon 0.1 is 1.02 to 1.03 with offsets and 1.18 to 1.42 without at d = 7, and 1.01 and 1.02 to 1.08 at d = 6. Up to
-six attributes a grid keeps every cell, whose counts of ranges a threshold would bias.
+Whether a release has offsets is public: its order says it. It is the curator's choice from four attributes on
+(`core.plan.Order`). An order that does not mention them has them from OFFSET_DIMENSIONS ordered attributes on
+(`takes_offsets`), and a plan recommends them for clusters from CHOICE_DIMENSIONS on (`core.alternatives`). With fewer
+than seven, people ask a grid that keeps every cell for counts of ranges, which a threshold would bias.
+
+Measured with a prototype (floating-point noise of the same law) on data that no figure is reported on (three seeds each
+of the paper's generator, heavy tails, boxes, clusters of different widths; N = 100,000, K = 8): WCSS over no privacy at
+epsilon 0.1 is 1.02 to 1.03 with offsets and 1.18 to 1.42 without at d = 7, and 1.01 and 1.02 to 1.08 at d = 6. On
+crowded and skewed rows of four to six attributes it falls by far more (`python -m bench.offsets`).
 """
 
 from __future__ import annotations
@@ -30,14 +33,15 @@ from core.domain.axis import OFFSET_STEPS
 from core.errors import InvalidSynopsis
 from core.mechanisms.vector_laplace import VectorLaplace
 
-OFFSET_DIMENSIONS = 7
+OFFSET_DIMENSIONS = 7  # ordered attributes from which an order that does not mention offsets has them
+CHOICE_DIMENSIONS = 4  # and from which a plan shows both, and recommends them for clusters
 OFFSET_SHARE = Fraction(1, 2)  # of what the cells are bought with: half for the counts, half for the sums
 
 Wholes = NDArray[np.int64]
 
 
 def takes_offsets(attributes: Iterable[Attribute]) -> bool:
-    """Whether a new order of these attributes buys offsets: with seven or more that are no categories."""
+    """Whether a new order that does not say so buys offsets: with seven or more attributes that are no categories."""
     return sum(attribute.is_ordered for attribute in attributes) >= OFFSET_DIMENSIONS
 
 

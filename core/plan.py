@@ -103,10 +103,22 @@ class Order(Charged):
                     f"The adaptive rule takes 1 to {MAX_ORDERED} attributes that are no categories, and any categories "
                     "beside them. Name other attributes, or choose the rule rugnik."
                 )
-        if self.offsets and len(self.attributes) < THRESHOLDED_DIMENSIONS:
-            raise InvalidOrder(f"Offsets are bought for {THRESHOLDED_DIMENSIONS} and more attributes.")
+        if self.offsets:
+            self._require_cells_for_offsets()
         if self.offsets and self.size_epsilon + self.offset_epsilon >= self.epsilon:
             raise InvalidOrder("The epsilon is too small to be shared between the size, the counts and the offsets.")
+
+    def _require_cells_for_offsets(self) -> None:
+        if self.rule is Rule.ADAPTIVE:
+            raise InvalidOrder(
+                "The adaptive rule has no offsets: its cells are small where rows are many. Leave offsets out, or "
+                "choose the rule rugnik."
+            )
+        if len(self.attributes) < THRESHOLDED_DIMENSIONS or not self.shape.caps:
+            raise InvalidOrder(
+                f"Offsets are bought for {THRESHOLDED_DIMENSIONS} and more attributes, of which one or more are no "
+                "categories. Leave offsets out, or name other attributes."
+            )
 
     @property
     def size_epsilon(self) -> Epsilon:  # type: ignore[override]  # a field of a synopsis

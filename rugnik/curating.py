@@ -64,6 +64,8 @@ class Terms(TypedDict, total=False):
     guess          about how many rows there are, for the plan's predictions alone; an order leaves it out
     rule           "rugnik", "eugkm" or "adaptive"
     out_of_range   "clip" or "drop"
+    offsets        whether half of the epsilon of the cells buys where rows lie within them, for clusters; from four
+                   attributes on, and without it from seven on
     """
 
     attributes: Iterable[str] | None
@@ -72,6 +74,7 @@ class Terms(TypedDict, total=False):
     guess: int | None
     rule: str | None
     out_of_range: str | None
+    offsets: bool | None
 
 
 class Curating(Naming):

@@ -33,6 +33,14 @@ Rule = Annotated[
     str | None, typer.Option(help="How the grid is chosen: rugnik, eugkm or adaptive.", show_default="rugnik")
 ]
 OutOfRange = Annotated[str | None, typer.Option(help="Rows out of bounds: clip or drop.", show_default="clip")]
+OffsetsOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--offsets/--no-offsets",
+        help="Buy where rows lie within cells: for clusters, from four attributes on.",
+        show_default="from seven ordered attributes on",
+    ),
+]
 Use = Annotated[list[str] | None, typer.Option(help="Use this attribute only; repeat for more.", show_default="all")]
 FileArgument = Annotated[Path, typer.Argument(help="CSV, NDJSON, Parquet or Arrow, also .gz.", show_default=False)]
 

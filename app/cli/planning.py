@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.curator import Clusters, Dataset_, Declared, EpsilonOption, Estimate, OutOfRange, Rule, Use
+from app.cli.curator import Clusters, Dataset_, Declared, EpsilonOption, Estimate, OffsetsOption, OutOfRange, Rule, Use
 from app.cli.exits import Code, fail
 from app.cli.naming import naming
 from app.cli.options import URL, AsJson, Key, Url, connect
@@ -30,6 +30,7 @@ def plan(
     declared: Declared = None,
     estimate: Estimate = None,
     rule: Rule = None,
+    offsets: OffsetsOption = None,
     purpose: Annotated[
         str | None,
         typer.Option(help="What to recommend a rule for: clusters or counts.", show_default="clusters"),
@@ -66,6 +67,7 @@ def plan(
             estimate=estimate,
             guess=guess,
             rule=rule,
+            offsets=offsets,
             out_of_range=out_of_range,
         )
     if as_json:
@@ -110,7 +112,7 @@ def _show_alternatives(preview: Plan) -> None:
     """The rules side by side, and the recommendation in words."""
     rows = [
         (
-            each.rule,
+            each.title,
             "everywhere" if prediction.occupied == 1 else f"1/{1 / prediction.occupied:.0f} of the space",
             prediction.cells,
             *(_count_words(prediction, place) for place in range(2)),
@@ -124,7 +126,7 @@ def _show_alternatives(preview: Plan) -> None:
         show_table(columns, rows)
     for each in preview.alternatives:
         if each.note is not None:
-            note(f"{each.rule}: {each.note}")
+            note(f"{each.title}: {each.note}")
     if preview.recommendation is not None:
         typer.echo(preview.recommendation.reason)
         note(preview.recommendation.assumption)

@@ -14,7 +14,7 @@ import typer
 
 from app.cli.checking import DatasetOption, MediaOption, check_locally, confirm
 from app.cli.counting import Place, check_files, chosen_engine, count_and_send
-from app.cli.curator import Declared, EpsilonOption, Estimate, OutOfRange, Rule, Use
+from app.cli.curator import Declared, EpsilonOption, Estimate, OffsetsOption, OutOfRange, Rule, Use
 from app.cli.exits import Code, fail
 from app.cli.options import URL, AsJson, Key, Url, connect
 from app.cli.output import is_quiet, named, note, progress_bar, show_fields, show_json
@@ -52,6 +52,7 @@ def release(
     declared: Declared = None,
     estimate: Estimate = None,
     rule: Rule = None,
+    offsets: OffsetsOption = None,
     out_of_range: OutOfRange = None,
     label: Annotated[
         str | None,
@@ -116,6 +117,7 @@ def release(
         "declared": declared,
         "estimate": estimate,
         "rule": rule,
+        "offsets": offsets,
         "out_of_range": out_of_range,
         "label": label,
     }

@@ -138,12 +138,12 @@ def require_same_terms(order: Release, dataset: str | None, typed: Mapping[str, 
         fail(f"The order {order.id} is one of '{order.dataset}', not of '{dataset}'.", Code.USAGE)
     size = terms["size"]
     held = {**terms, "declared": size.get("declared"), "estimate": size.get("estimate")}
+    held["offsets"] = terms.get("offsets", False)  # on record only where there are any
     for name, value in typed.items():
         if value is None or _equal(held.get(name), value):
             continue
-        option = "use" if name == "attributes" else name.replace("_", "-")
         fail(
-            f"--{option} {_words(value)} contradicts the order {order.id}, which has {_words(held.get(name))}. Leave "
+            f"{_option(name, value)} contradicts the order {order.id}, which has {_words(held.get(name))}. Leave "
             "it out: the order has its terms.",
             Code.USAGE,
         )
@@ -195,7 +195,17 @@ def _equal(held: Any, typed: Any) -> bool:
     return bool(held == typed)
 
 
+def _option(name: str, value: Any) -> str:
+    """An option as it was typed."""
+    if isinstance(value, bool):
+        return f"--{'' if value else 'no-'}{name}"
+    option = "use" if name == "attributes" else name.replace("_", "-")
+    return f"--{option} {_words(value)}"
+
+
 def _words(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return "them" if value else "none"
     return ", ".join(value) if isinstance(value, list) else str(value)

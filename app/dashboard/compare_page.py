@@ -65,7 +65,7 @@ def _terms(release: Release) -> Mapping[str, str]:
     return {
         "Attributes": " \N{MULTIPLICATION SIGN} ".join(order.attributes),
         "Epsilon": str(order.epsilon),
-        "Rule": order.rule.value,
+        "Rule": f"{order.rule.value} with offsets" if order.offsets else order.rule.value,
         "Clusters planned for": str(order.clusters),
         "Number of rows": f"{size['declared']:,}, declared" if "declared" in size else "estimated privately",
         "Values out of bounds": "clipped" if order.out_of_range.value == "clip" else "rows dropped",

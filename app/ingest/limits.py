@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.domain.domain import Domain
-from core.offsets import takes_offsets
 
 KIB = 2**10
 MIB = 2**20
@@ -47,10 +46,10 @@ class Limits:
         """The same with half of buffer_bytes: for each of two buffers that are in use at the same time."""
         return replace(self, buffer_bytes=self.buffer_bytes // 2)
 
-    def most_wide_rows(self, domain: Domain) -> int:
+    def most_wide_rows(self, domain: Domain, *, offsets: bool) -> int:
         """The most rows of a release of four or more attributes, such that all of them take the same memory.
 
         A row may need its own cell: 16 bytes for its number and count and, with offsets, 4 for each ordered attribute.
         """
-        offsets = len(domain.ordered) if takes_offsets(domain.attributes) else 0
-        return max(1, self.max_wide_rows * 4 // (4 + offsets))
+        sums = len(domain.ordered) if offsets else 0
+        return max(1, self.max_wide_rows * 4 // (4 + sums))

@@ -32,6 +32,7 @@ from core.adaptive.release import Counter
 from core.domain.domain import Domain
 from core.errors import InvalidRecords
 from core.histogram import Counts, OccupiedCounts, empty_counts
+from core.offsets import takes_offsets
 from core.plan import THRESHOLDED_DIMENSIONS, DeclaredSize, Order, Plan, make_plan
 from core.records import OutOfRange, Records, take_in
 from core.unit import RECORD, Unit
@@ -162,6 +163,7 @@ def read_upload(
             out_of_range=out_of_range,
             limits=limits,
             unit=order.unit,
+            offsets=order.offsets,
         )
         return source.take_people(keep) if order.unit.is_person else source.take(lambda _ids, records: keep(records))
 
@@ -199,6 +201,7 @@ def check_upload(
         out_of_range=out_of_range,
         limits=limits,
         unit=unit,
+        offsets=takes_offsets(domain.attributes),
         explainer=explainer,
     )
     if unit.is_person:
@@ -217,15 +220,16 @@ class _Source:
     out_of_range: OutOfRange
     limits: Limits
     unit: Unit
+    offsets: bool
     explainer: Explainer | None = None
 
     def take(self, sink: _Sink) -> Ingest:
         """Pass every record to `sink` and return the numbers of rows. Closes the reader and its spool on any exit."""
         total = Ingest(rows_read=0, rows_dropped=0, rows_clipped=0)
-        # The limit depends on the number of attributes and not on the grid. A grid that was planned from a noisy size
-        # must not lead to a refusal, because that would select among draws.
+        # The limit depends on the attributes and offsets of the order and not on the grid. A grid that was planned from
+        # a noisy size must not lead to a refusal, because that would select among draws.
         limits, wide = self.limits, self.domain.dimensions >= THRESHOLDED_DIMENSIONS
-        most_wide = limits.most_wide_rows(self.domain)
+        most_wide = limits.most_wide_rows(self.domain, offsets=self.offsets)
         wide = wide and most_wide < limits.max_rows
         cap, most = (Cap.WIDE_ROWS, most_wide) if wide else (Cap.ROWS, limits.max_rows)
         explainer = self.explainer

@@ -18,8 +18,9 @@ from core.unit import RECORD, Unit
 class ReleaseOrder:
     """What the curator asks of one release: which attributes, on what terms. The unit is that of the dataset.
 
-    `offsets` follows from the attributes when the order is placed (`core.offsets.takes_offsets`) and is on record: what
-    was ordered before there were offsets has none. `label` is a public name for people; nothing follows from it.
+    `offsets` is the curator's choice or, where it is not said, follows from the attributes when the order is placed
+    (`core.offsets.takes_offsets`). It is on record: an order without it, old or new, has none. `label` is a public name
+    for people; nothing follows from it.
     """
 
     attributes: tuple[str, ...]

@@ -8,6 +8,9 @@ from typing import Annotated
 from rugnik.wire.base import Reply
 from rugnik.wire.limits import Doc
 
+WithOffsets = Annotated[
+    bool, Doc("Whether offsets are bought with it: the `offsets` of the order to place. Left out where they are not.")
+]
 Rows = Annotated[float, Doc("Root mean square error, in rows.")]
 
 
@@ -38,13 +41,19 @@ class Prediction(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative(Reply):
-    """A rule for the grid, for the same order."""
+    """A rule for the grid, with or without offsets, for the same order."""
 
     rule: str
     note: Annotated[str | None, Doc("Why it cannot serve, or what to know about it.")]
     predictions: Annotated[
         tuple[Prediction, ...], Doc("For rows that fill all of the space, and a part; empty where it cannot serve.")
     ]
+    offsets: WithOffsets = False
+
+    @property
+    def title(self) -> str:
+        """The rule, and that it has offsets."""
+        return f"{self.rule} with offsets" if self.offsets else self.rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +64,4 @@ class Recommendation(Reply):
     rule: str
     reason: Annotated[str, Doc("In words, with the predicted numbers.")]
     assumption: Annotated[str, Doc("What the predictions assume, in words.")]
+    offsets: WithOffsets = False

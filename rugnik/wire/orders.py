@@ -53,6 +53,14 @@ class TermsBody(Body):
     out_of_range: Annotated[
         str, one_of("clip", "drop"), Doc("What becomes of a row with a value outside the public bounds.")
     ] = "clip"
+    offsets: Annotated[
+        bool | None,
+        Doc(
+            "Whether half of the epsilon of the cells buys the mean place of the rows of each listed cell. Clusters "
+            "gain. Counts of ranges lose: only cells whose noisy count reaches a threshold are listed. It takes four "
+            "attributes, and not the rule adaptive. Without it: from seven attributes on that are no categories."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

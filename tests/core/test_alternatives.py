@@ -183,7 +183,50 @@ def test_the_purpose_changes_the_recommendation_alone() -> None:
     clusters, counts = compared(order, Purpose.CLUSTERS), compared(order, Purpose.COUNTS)
     assert clusters.alternatives == counts.alternatives
     assert (clusters.recommended, counts.recommended) == ("rugnik", "eugkm")
+    assert (clusters.offsets, counts.offsets) == (True, False)
     assert "For counts: eugkm." in counts.reason
+
+
+@pytest.mark.parametrize("d", [4, 6, 7])
+def test_from_four_attributes_on_the_rule_stands_with_and_without_offsets(d: int) -> None:
+    """Whatever the order itself says; with them no count is predicted, and half of the epsilon makes the grid."""
+    order = replace(ORDER, attributes=numbers(d))
+    lines = {each.title: each for each in compared(order).alternatives}
+    assert list(lines.values()) == list(compared(replace(order, offsets=True)).alternatives)
+    assert next(iter(lines)) == ("rugnik" if d < 7 else "rugnik with offsets")
+    half = rule_of(replace(order, attributes=numbers(d), epsilon=Epsilon.parse("0.5")), "rugnik").predictions[0]
+    offsets, plain = lines["rugnik with offsets"].predictions[0], lines["rugnik"].predictions[0]
+    assert offsets.counts is None
+    assert plain.counts is not None
+    assert offsets.cells < plain.cells
+    if d < 7:
+        assert offsets.cells == half.cells
+    note = lines["rugnik with offsets"].note or ""
+    assert "Half of the epsilon" in note
+
+
+def test_offsets_are_recommended_for_clusters_by_measurement_and_never_for_counts() -> None:
+    """From four ordered attributes on; three of them with a category are compared only if the order asks for it."""
+    for d in (4, 5, 6, 7):
+        order = replace(ORDER, attributes=numbers(d))
+        clusters, counts = (compared(order, purpose) for purpose in Purpose)
+        assert (clusters.recommended, clusters.offsets, counts.offsets) == ("rugnik", True, False)
+        assert "made-up rows" in clusters.reason
+        assert "unknown" not in counts.reason
+    mixed = replace(ORDER, attributes=(*numbers(3), SEX))
+    assert not any(each.offsets for each in compared(mixed).alternatives)
+    asked = compared(replace(mixed, offsets=True))
+    assert [each.title for each in asked.alternatives] == ["rugnik", "rugnik with offsets", "eugkm", "adaptive"]
+    assert not asked.offsets
+
+
+def test_an_epsilon_that_cannot_be_shared_is_said_beside_the_others() -> None:
+    """One billionth is too little for counts and offsets."""
+    order = replace(ORDER, attributes=numbers(4), epsilon=Epsilon(1))
+    line = next(each for each in compared(order).alternatives if each.offsets)
+    assert line.predictions == ()
+    assert "too small" in (line.note or "")
+    assert compared(order).alternatives[0].predictions
 
 
 def test_adaptive_cells_are_recommended_where_rows_may_lie_close_together() -> None:

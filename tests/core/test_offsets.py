@@ -24,7 +24,7 @@ from core.errors import InvalidOrder, InvalidRecords, InvalidSynopsis
 from core.histogram import OccupiedCounts, cell_indices, empty_counts, offsets_of
 from core.mechanisms.vector_laplace import VectorLaplace
 from core.offsets import takes_offsets
-from core.plan import DeclaredSize, EstimatedSize, Order, Plan, make_plan
+from core.plan import DeclaredSize, EstimatedSize, Order, Plan, Rule, make_plan
 from core.queries.boxes import Range
 from core.queries.clusters import find_clusters
 from core.queries.moments import moments
@@ -185,6 +185,17 @@ def test_too_little_epsilon_or_too_few_attributes_are_refused() -> None:
         replace(order_of("1"), epsilon=Epsilon(1))
     with pytest.raises(InvalidOrder):
         replace(order_of("1"), attributes=numbers(3))
+
+
+def test_offsets_take_four_attributes_and_an_ordered_one_and_not_the_adaptive_rule() -> None:
+    """Three numbers beside a category will do, four categories will not; the refusals say what to do."""
+    flag = Category("flag", ("no", "yes"))
+    order = replace(order_of("1"), attributes=(*numbers(3), flag))
+    assert make_plan(order, max_cells=10**6).threshold is not None
+    with pytest.raises(InvalidOrder, match="no categories"):
+        replace(order, attributes=tuple(Category(f"c{x}", ("a", "b")) for x in range(4)))
+    with pytest.raises(InvalidOrder, match="Leave offsets out"):
+        replace(order, rule=Rule.ADAPTIVE)
 
 
 def test_an_order_with_offsets_has_a_threshold_and_the_grid_of_its_counts() -> None:

@@ -257,6 +257,34 @@ def test_a_file_is_looked_into_before_it_is_ordered_and_nothing_of_it_is_sent(
     expect(page.locator("#done-facts")).to_contain_text("Rows dropped1")
 
 
+def test_offsets_are_chosen_in_the_wizard(
+    sqlite_settings: Settings, serve: Callable[..., Server], window: Window
+) -> None:
+    """The plan recommends them for clusters, shows both, and says what they cost; the order has what was chosen."""
+    server = serve(sqlite_settings)
+    key = server.issue_key("curator")
+    attributes = [{"name": name, "lower": 0, "upper": 10} for name in "abcd"]
+    body = {"name": "four", "attributes": attributes, "budget": "2"}
+    headers = {"Authorization": f"Bearer {key}"}
+    assert httpx.post(f"{server.url}/v1/datasets", json=body, headers=headers).status_code == 201
+    curator = window(server.url, key)
+    curator.expected_statuses.add(422)
+    page = curator.go("/datasets/four/release")
+    expect(page.locator("#plan-advice")).to_contain_text("For clusters: rugnik with offsets.")
+    page.get_by_label("Mainly for").select_option("counts")
+    expect(page.locator("#plan-advice")).not_to_contain_text("offsets")
+    expect(page.locator("#plan-facts")).not_to_contain_text("Threshold")
+    page.locator("summary").filter(has_text="More choices").click()
+    page.get_by_label("Where rows lie within cells (offsets)").select_option("true")
+    expect(page.locator("#plan-facts")).to_contain_text("bought with epsilon 0.2375")
+    expect(page.locator("#plan-warnings")).to_contain_text("cells have twice the noise")
+    page.locator("#plan-more summary").click()
+    expect(page.locator("#plan-rules")).to_contain_text("rugnik with offsets")
+    assert "offsets=True" in page.locator("#plan-lines [data-python]").text_content()
+    page.get_by_label("Rule for the grid").select_option("adaptive")
+    expect(page.get_by_role("alert").filter(has_text="adaptive rule")).to_be_visible()
+
+
 def test_a_file_chosen_after_the_order_is_looked_into_before_it_is_sent(
     sqlite_settings: Settings, serve: Callable[..., Server], window: Window, tmp_path: Path
 ) -> None:

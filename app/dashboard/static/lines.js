@@ -35,5 +35,8 @@ export function setLines(name, curlText, pythonCall) {
 export const named = (fields) => Object.entries(fields).filter(([, value]) => value !== undefined)
   .map(([name, value]) => `${name}=${literal(value)}`).join(", ");
 
-// A text, a number, or a list of them as Python code.
-export const literal = (value) => (Array.isArray(value) ? `[${value.map(literal).join(", ")}]` : JSON.stringify(value));
+// A text, a number, a truth value, or a list of them as Python code.
+export const literal = (value) => {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return Array.isArray(value) ? `[${value.map(literal).join(", ")}]` : JSON.stringify(value);
+};

@@ -72,10 +72,13 @@ function countWords(count) {
   return count ? `${number(count.error)} (${number(count.noise)} + ${number(count.discretisation)})` : "–";
 }
 
+// A rule, and that it has offsets.
+const ruleWords = ({ rule, offsets = false }) => (offsets ? `${rule} with offsets` : rule);
+
 // The rules side by side if the rows fill this share of the space.
 function rulesTable(alternatives, occupied) {
-  const rows = alternatives.flatMap(({ rule, predictions }) => predictions.filter((each) => each.occupied === occupied)
-    .map(({ cells, counts, expected_deviation: deviation }) => [rule, number(cells, 7), countWords(counts?.[0]), countWords(counts?.[1]), number(deviation)]));
+  const rows = alternatives.flatMap((each) => each.predictions.filter((picture) => picture.occupied === occupied)
+    .map(({ cells, counts, expected_deviation: deviation }) => [ruleWords(each), number(cells, 7), countWords(counts?.[0]), countWords(counts?.[1]), number(deviation)]));
   const table = Object.assign(document.createElement("div"), { className: "scroll" });
   table.append(textTable(["Rule", "Cells", "1 % count off by", "10 % count off by", "k-means"], rows));
   return [paragraph(occupied === 1 ? "If the rows lie everywhere:" : `If the rows lie in 1/${number(1 / occupied)} of the space:`), table];
@@ -87,13 +90,13 @@ export function planAdvice(place, { recommendation = null }, chosen, take) {
   place.hidden = recommendation === null;
   place.replaceChildren();
   if (!recommendation) return;
-  const { rule, reason } = recommendation;
-  if (rule !== chosen) {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: `Take ${rule}` });
-    button.addEventListener("click", () => take(rule));
-    place.append(paragraph(`Recommended: the rule ${rule}. Chosen: ${chosen}.`, "advice-rule"), button);
+  const [best, present] = [recommendation, chosen].map(ruleWords);
+  if (best !== present) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: `Take ${best}` });
+    button.addEventListener("click", () => take(recommendation));
+    place.append(paragraph(`Recommended: the rule ${best}. Chosen: ${present}.`, "advice-rule"), button);
   }
-  place.append(paragraph(reason, "help"));
+  place.append(paragraph(recommendation.reason, "help"));
 }
 
 // The rules side by side; nothing where there is no prediction.
@@ -103,7 +106,7 @@ export function planRules(place, { alternatives = [], recommendation = null }) {
     return;
   }
   const pictures = [...new Set(alternatives.flatMap(({ predictions }) => predictions.map(({ occupied }) => occupied)))];
-  const notes = alternatives.filter(({ note }) => note).map(({ rule, note }) => paragraph(`${rule}: ${note}`, "help"));
+  const notes = alternatives.filter(({ note }) => note).map((each) => paragraph(`${ruleWords(each)}: ${each.note}`, "help"));
   const key = pictures.length ? [paragraph("In brackets: noise + cut cells.", "help")] : [];
   place.replaceChildren(...titled("Rules for the grid", ...pictures.flatMap((occupied) => rulesTable(alternatives, occupied)),
     ...key, ...notes, paragraph(recommendation.assumption, "help")));

@@ -34,7 +34,7 @@ function terms() {
   return {
     attributes: [...at("attribute-checks").querySelectorAll("input:checked")].map((box) => box.value),
     epsilon: at("epsilon").value.trim(), clusters: Number(at("clusters").value), size, rule: at("rule").value,
-    out_of_range: at("out-of-range").value,
+    out_of_range: at("out-of-range").value, ...(at("offsets").value ? { offsets: at("offsets").value === "true" } : {}),
   };
 }
 
@@ -88,7 +88,8 @@ async function plan() {
     at("plan-told").hidden = false;
     drawGrid(at("grid"), preview.grid);
     planFacts(at("plan-facts"), preview, left(preview, wanted));
-    planAdvice(at("plan-advice"), preview, wanted.rule, takeRule);
+    const offsets = wanted.offsets ?? Boolean(preview.noise.epsilon_offsets);
+    planAdvice(at("plan-advice"), preview, { rule: wanted.rule, offsets }, (best) => takeRule(best, offsets));
     planRules(at("plan-rules"), preview);
     planCosts(at("plan-costs"), preview);
     planPeople(at("plan-people"), preview, about.unit);
@@ -127,8 +128,9 @@ function planSoon() {
   waiting = setTimeout(plan, 150);
 }
 
-function takeRule(rule) {
+function takeRule({ rule, offsets = false }, hasOffsets) {
   at("rule").value = rule;
+  if (offsets !== hasOffsets) at("offsets").value = String(offsets);
   at("rule").closest("details").open = true; // where the choice can be seen
   at("rule").focus({ preventScroll: true }); // the button goes away with the advice
   planSoon();

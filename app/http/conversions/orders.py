@@ -52,7 +52,7 @@ def _order(body: wire.TermsBody, schema: Dataset | Schema, epsilon: Epsilon) -> 
         rule=Rule(body.rule),
         out_of_range=OutOfRange(body.out_of_range),
         unit=schema.unit,
-        offsets=takes_offsets(schema.domain.select(names).attributes),
+        offsets=takes_offsets(schema.domain.select(names).attributes) if body.offsets is None else body.offsets,
     )
 
 
@@ -107,7 +107,10 @@ def _unpaid(epsilon: Epsilon, budget: BudgetAfter) -> str | None:
 def _alternatives(comparison: Comparison) -> tuple[wire.Alternative, ...]:
     return tuple(
         wire.Alternative(
-            rule=each.rule, note=each.note, predictions=tuple(_prediction(picture) for picture in each.predictions)
+            rule=each.rule,
+            offsets=each.offsets,
+            note=each.note,
+            predictions=tuple(_prediction(picture) for picture in each.predictions),
         )
         for each in comparison.alternatives
     )
@@ -129,6 +132,7 @@ def _recommendation(comparison: Comparison) -> wire.Recommendation:
     return wire.Recommendation(
         purpose=comparison.purpose.value,
         rule=comparison.recommended,
+        offsets=comparison.offsets,
         reason=comparison.reason,
         assumption=ASSUMPTION,
     )

@@ -222,14 +222,38 @@ def test_an_order_refuses_what_contradicts_it(run: Run, live: Live, rows: Path) 
         (("--rule", "adaptive"), "--rule adaptive contradicts"),
         (("--declared", "301"), "which has 300"),
         (("--out-of-range", "drop"), "which has clip"),
+        (("--offsets",), "--offsets contradicts the order"),
         (("--dataset", "elsewhere"), f"is one of '{live.city}', not of 'elsewhere'"),
     ):
         assert words in run(CURATOR, "release", rows, "--order", order, *options, code=2).stderr
     assert {method for method, _ in live.gate.seen} == {"GET"}
-    agreeing = ("--epsilon", "0.50", "--clusters", "2", "--use", "x", "--declared", "300", "--quiet")
+    agreeing = ("--epsilon", "0.50", "--clusters", "2", "--use", "x", "--declared", "300", "--no-offsets", "--quiet")
     done = run(CURATOR, "release", rows, "--order", order, *agreeing)
     assert (done.stdout, done.stderr) == (f"{order}\n", "")
     assert "Give --epsilon and --clusters" in run(CURATOR, "release", rows, code=2).stderr
+
+
+def test_offsets_are_a_term_that_a_repeated_command_must_have(run: Run, live: Live, tmp_path: Path) -> None:
+    """With the same flag the earlier release is found; without it the order is another one."""
+    file = tmp_path / "four.csv"
+    file.write_text("a,b,c,d\n" + "1,2,3,4\n" * 300, encoding="utf-8")
+    bounds = [part for name in "abcd" for part in ("-a", f"{name}:0..10")]
+    run(CURATOR, "datasets", "new", live.city, *bounds, "--budget", 9)
+    command = ("release", file, "--dataset", live.city, "--epsilon", "2", "--clusters", "2")
+    planned = ("plan", live.city, "--epsilon", "2", "--clusters", "2", "--guess", 300)
+    shown = run(CURATOR, *planned, "--offsets")
+    assert "epsilon of the counts and of the offsets" in shown.stdout
+    assert "rugnik with offsets" in shown.stdout
+    assert "twice the noise" in shown.stderr
+    assert "of the offsets" not in run(CURATOR, *planned).stdout
+    release = run(CURATOR, *command, "--offsets", "--quiet").stdout.strip()
+    again = run(CURATOR, *command, "--offsets", code=1).stderr
+    assert f"A release {release} of {live.city} with the same terms is published already" in again
+    assert "contradicts" in run(CURATOR, "release", file, "--order", release, "--no-offsets", code=2).stderr
+    other = run(CURATOR, *command, "--quiet").stdout.strip()
+    with live.client(CURATOR) as client:
+        orders = [client.release(each).plan.order.get("offsets") for each in (release, other)]
+    assert orders == [True, None]
 
 
 def test_what_cannot_be_paid_is_refused_before_the_file_is_read(run: Run, live: Live, rows: Path) -> None:

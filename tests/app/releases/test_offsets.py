@@ -1,4 +1,4 @@
-"""Releases of seven attributes over HTTP: order, plan, ledger, answers and files know of offsets."""
+"""Releases with offsets over HTTP, by default or by choice: order, plan, ledger, answers and files know of them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,95 @@ def test_an_order_from_before_there_were_offsets_has_none() -> None:
 
 
 def test_rows_with_offsets_take_the_memory_of_rows_without() -> None:
-    """A cell takes 16 bytes, and 4 more for each of eight sums: a third of the rows."""
+    """A cell takes 16 bytes, and 4 more for each of six or eight sums: two fifths or a third of the rows."""
     limits = Limits(max_wide_rows=3000)
     six, eight = (Domain(tuple(Number(f"x{i}", 0, 1) for i in range(d))) for d in (6, 8))
-    assert (limits.most_wide_rows(six), limits.most_wide_rows(eight)) == (3000, 1000)
+    assert (
+        limits.most_wide_rows(six, offsets=False),
+        limits.most_wide_rows(six, offsets=True),
+        limits.most_wide_rows(eight, offsets=True),
+    ) == (3000, 1200, 1000)
+
+
+def test_four_attributes_have_offsets_by_choice(sqlite_api: Api) -> None:
+    """Records and persons: the plan warns, the order is on record with them, centres are those of the rows."""
+    api = sqlite_api
+    attributes = [{"name": name, "lower": 0, "upper": 10} for name in NAMES[:4]]
+    api.register("four", "20", attributes)
+    body = {"name": "people", "attributes": attributes, "budget": "20"}
+    person = {"kind": "person", "column": "who", "max_rows": 2}
+    assert api.curator("POST", "/v1/datasets", json=body | {"unit": person}).status_code == 201
+    terms: dict[str, Any] = {"epsilon": "8", "clusters": 2, "size": {"estimate": "0.05", "guess": 2000}}
+    for dataset in ("four", "people"):
+        plan = api.curator("POST", f"/v1/datasets/{dataset}/plans", json=terms | {"offsets": True}).json()
+        assert (plan["order"]["offsets"], plan["noise"]["epsilon_offsets"]) == (True, "3.8")
+        assert plan["threshold"] is not None
+        assert any("mean place" in warning and "twice the noise" in warning for warning in plan["warnings"])
+        release = api.order(dataset, **terms, offsets=True).json()["id"]
+        assert api.upload(release, with_persons(rows())).status_code == 200
+        whole = asked(api, release, "synopsis").json()
+        assert whole["offsets"]["attributes"] == NAMES[:4]
+        centres = np.array(asked(api, release, "clusters?k=2").json()["centers"])
+        assert np.abs(np.sort(centres, axis=0) - CENTRES[:, :4]).max() < 0.2
+        order = api.analyst("GET", f"/v1/releases/{release}").json()["plan"]["order"]
+        assert order["offsets"] is True
+    assert api.auditor("GET", "/v1/ledger/verify").json()["valid"]
+
+
+def with_persons(body: bytes) -> bytes:
+    """The rows with a column of persons, two rows each."""
+    header, *lines = body.decode().split()
+    return "\n".join([f"who,{header}", *(f"p{at // 2},{line}" for at, line in enumerate(lines)), ""]).encode()
+
+
+def test_seven_attributes_go_without_offsets_by_choice(seven: Api) -> None:
+    """Every cell is kept where there is room, and the order on record is one without."""
+    body = {"epsilon": "1", "clusters": 2, "size": {"declared": 2000}, "offsets": False}
+    plan = seven.curator("POST", "/v1/datasets/seven/plans", json=body).json()
+    assert "offsets" not in plan["order"]
+    assert (plan["threshold"], plan["noise"].get("epsilon_offsets")) == (None, None)
+    release = seven.order("seven", **body).json()
+    assert "offsets" not in release["plan"]["order"]
+    assert seven.upload(release["id"], rows()).status_code == 200
+    assert "offsets" not in asked(seven, release["id"], "synopsis").json()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "rule", "words"),
+    [(3, "rugnik", "4 and more attributes"), (2, "adaptive", "no offsets"), (7, "adaptive", "1 to 3 attributes")],
+)
+def test_offsets_are_refused_where_they_cannot_be(seven: Api, attributes: int, rule: str, words: str) -> None:
+    """By the plan and by the order, in a sentence, and nothing is charged."""
+    terms = {"epsilon": "1", "clusters": 2, "size": {"declared": 2000}, "attributes": NAMES[:attributes], "rule": rule}
+    for path in ("plans", "releases"):
+        reply = seven.curator("POST", f"/v1/datasets/seven/{path}", json=terms | {"offsets": True})
+        assert reply.status_code == 422, reply.text
+        assert words in reply.json()["detail"]
+    assert seven.budget("seven")["spent"] == "0"
+
+
+def test_offsets_are_a_term_of_an_order(seven: Api) -> None:
+    """The same Idempotency-Key with another choice is another order; the default and the same choice are one order."""
+    terms: dict[str, Any] = {"epsilon": "1", "clusters": 2, "size": {"declared": 2000}}
+    key = {"Idempotency-Key": "once"}
+    first = seven.order("seven", headers=key, **terms)
+    again = seven.order("seven", headers=key, **terms, offsets=True)
+    other = seven.order("seven", headers=key, **terms, offsets=False)
+    assert (first.status_code, again.status_code, other.status_code) == (201, 201, 422)
+    assert "Idempotency-Key" in other.json()["detail"]
+    assert first.json()["id"] == again.json()["id"]
+    assert seven.budget("seven")["spent"] == "1"
+
+
+def test_a_plan_recommends_offsets_for_clusters_alone(seven: Api) -> None:
+    """Of four attributes both are in the comparison; counts keep every cell."""
+    body = {"epsilon": "1", "clusters": 2, "size": {"declared": 2000}, "attributes": NAMES[:4]}
+    plans = {
+        purpose: seven.curator("POST", "/v1/datasets/seven/plans", json=body | {"purpose": purpose}).json()
+        for purpose in ("clusters", "counts")
+    }
+    lines = [(each["rule"], each.get("offsets", False)) for each in plans["counts"]["alternatives"]]
+    assert lines == [("rugnik", False), ("rugnik", True), ("eugkm", False), ("adaptive", False)]
+    assert plans["clusters"]["recommendation"]["offsets"] is True
+    assert "rugnik with offsets" in plans["clusters"]["recommendation"]["reason"]
+    assert "offsets" not in plans["counts"]["recommendation"]

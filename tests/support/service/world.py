@@ -75,6 +75,7 @@ def opened_world(folder: Path, **changes: Any) -> Iterator[World]:
         assert api.curator("DELETE", f"/v1/releases/{void}").status_code == 200
         shut_order = str(api.order("shut").json()["id"])
         assert api.curator("POST", "/v1/datasets/shut/close").status_code == 200
+        published = api.published()  # before keys: their entries bring it into the log's next checkpoint
         revoked = api.admin("POST", "/v1/keys", json={"name": "gone", "role": "admin"}).json()
         assert api.admin("DELETE", f"/v1/keys/{revoked['id']}").status_code == 204
         limited = {
@@ -84,7 +85,7 @@ def opened_world(folder: Path, **changes: Any) -> Iterator[World]:
         yield World(
             api=api,
             ordered=ordered,
-            published=api.published(),
+            published=published,
             void=void,
             shut_order=shut_order,
             limited=limited,
