@@ -125,9 +125,15 @@ def test_a_plan_shows_the_rules_side_by_side_and_recommends_one_for_the_purpose(
     page.get_by_label("Mainly for").select_option("counts")
     expect(advice).to_contain_text("For counts: adaptive.")
     expect(advice).to_contain_text("with adaptive, against")
+    expect(advice).to_contain_text("Recommended: the rule adaptive. Chosen: rugnik.")
     expect(rules).to_be_hidden()  # its tables are folded, so that the order stays in view
     expect(rules).to_contain_text("one sixteenth")
     expect(page.locator("#whole-help")).to_be_visible()
+    advice.get_by_role("button", name="Take adaptive").click()
+    expect(advice.get_by_role("button")).to_have_count(0)
+    expect(page.get_by_label("Rule for the grid")).to_have_value("adaptive")
+    expect(page.get_by_label("Rule for the grid")).to_be_visible()
+    expect(page.locator("#plan-facts")).to_contain_text("cut further where noisy counts are high")
 
 
 def test_a_file_that_does_not_fit_is_told_in_words_and_may_be_sent_again(

@@ -283,6 +283,57 @@ def test_cells_inside_of_a_counted_box_can_be_pointed_at(window: Window, city: C
     expect(page.get_by_label("age to")).not_to_have_value(first)
 
 
+def test_no_tooltip_covers_the_answer_beside_a_box_until_the_pointer_moves_on(window: Window, city: City) -> None:
+    """The pointer lies on the box when its drag ends, and a tooltip there would lie on the label."""
+    page = explored(window, city, 2)
+    drag(page, (0.15, 0.1), (0.4, 0.3))
+    page.locator("#map .annotation-text").wait_for()
+    tooltips = page.locator("#map .hoverlayer")
+    expect(tooltips).to_have_css("visibility", "hidden")
+    area = page.locator("#map .nsewdrag").first.bounding_box()
+    assert area is not None
+    page.mouse.move(area["x"] + 0.8 * area["width"], area["y"] + 0.2 * area["height"], steps=4)
+    expect(tooltips).to_have_css("visibility", "visible")
+
+
+def test_a_centre_without_a_region_on_the_map_is_said(window: Window, city: City) -> None:
+    """Beside the map, with the slice; of two attributes, which have no slice, nothing is said."""
+    page = explored(window, city, 3)
+    asked = city.ask(f"/v1/releases/{city.releases[3]}/clusters?k=4")
+    # The last centre lies where the first does on the map, and far from the slice.
+    asked["centers"][3] = [*asked["centers"][0][:2], 40.0]
+    asked["sizes"][3] = 1.0
+    page.route("**/clusters?k=5", lambda route: route.fulfill(json=asked))
+    page.get_by_label("k", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#map-lost")).to_contain_text("Cluster 4 has no region on this map: ")
+    expect(page.locator("#map-lost")).to_contain_text("visits = ")
+    page.get_by_label("boundaries").uncheck()
+    expect(page.locator("#map-lost")).to_be_hidden()
+    page.get_by_label("Up").select_option("")
+    expect(page.get_by_label("boundaries")).to_be_disabled()
+    expect(page.get_by_role("checkbox", name="intervals")).to_be_enabled()
+
+
+def test_long_notes_are_folded(window: Window, city: City) -> None:
+    """A short summary, and the whole sentence in it; a short one stays as it is."""
+    page = explored(window, city, 2)
+    asked = city.ask(f"/v1/releases/{city.releases[2]}/clusters?k=4")
+    names = ", ".join(f"income of centre {i}" for i in range(9))
+    long = f"{names} at an end of the interval: the noise leaves no other."
+    asked["notes"] = [long, "Short."]
+    page.route("**/clusters?k=5", lambda route: route.fulfill(json=asked))
+    page.get_by_label("k", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    folded = page.locator("#clusters-body details.note")
+    expect(folded.locator("summary")).to_have_text("Note: some values lie at an end of their interval")
+    expect(page.get_by_text(long)).to_be_hidden()
+    folded.locator("summary").click()
+    expect(page.get_by_text(long)).to_be_visible()
+    expect(page.get_by_text("Note: Short.")).to_be_visible()
+    assert violations(page) == []
+
+
 def test_fields_show_the_part_that_is_shown(window: Window, city: City) -> None:
     """An empty end is that of the part, in the fields and in what is counted; without a part it is the public bound."""
     page = explored(window, city, 2)
@@ -291,8 +342,10 @@ def test_fields_show_the_part_that_is_shown(window: Window, city: City) -> None:
     page.locator("#map[data-part='age:..40'][data-ready='4']").wait_for()
     moments = city.ask(f"/v1/releases/{city.releases[2]}/moments?where=age:..40")
     low, high = moments["slice"]["age"].split("..")
+    shown = f"{round(float(high), 1):g}"  # what the chip says
     expect(page.get_by_label("age from")).to_have_attribute("placeholder", low)
-    expect(page.get_by_label("age to")).to_have_attribute("placeholder", high)
+    expect(page.get_by_label("age to")).to_have_attribute("placeholder", shown)
+    expect(page.locator(".chip")).to_contain_text(f"below {shown}")
     expect(page.get_by_label("income to")).to_have_attribute("placeholder", "5000")
     page.get_by_label("age from").fill("20")
     page.get_by_label("age from").press("Enter")

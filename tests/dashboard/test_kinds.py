@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,12 +157,32 @@ def test_a_curator_goes_from_every_kind_to_a_release_that_protects_persons(
     page.locator("#file").set_input_files(file)
     verdict = page.locator("#file-verdict")
     expect(verdict).to_contain_text("5 would be dropped, 0 clipped")
-    expect(verdict).to_contain_text("left out beyond the limit of rows per person")
+    expect(verdict).to_contain_text(re.compile(r"\d \(\d+ % of the rows\) left out beyond the limit of rows per pers"))
+    expect(verdict.locator(".warn-notice")).to_have_count(1)  # more than a twentieth
     page.locator("#order").click()
     expect(page.locator("#upload-step")).to_contain_text("at most 3 of each person are counted")
     page.get_by_role("button", name="Upload and publish").click()
     expect(page.get_by_role("heading", name="Published")).to_be_visible()
     expect(page.locator("#done-facts")).to_contain_text("Rows dropped5")
+
+
+def test_marks_that_a_map_with_labels_cannot_have_are_not_offered(window: Window, hospital: Hospital) -> None:
+    """Labels have no distances: the switches say so, and come back with two axes of numbers or dates."""
+    page = explored(window, hospital, 3)
+    switches = [page.get_by_role("checkbox", name="intervals"), page.get_by_label("boundaries")]
+    for switch in switches:
+        expect(switch).to_be_enabled()
+    page.get_by_label("Up").select_option("sex")
+    for switch in switches:
+        expect(switch).to_be_disabled()
+    expect(page.locator("#cluster-tools label").first).to_have_attribute(
+        "title", re.compile("Labels have no distances")
+    )
+    expect(page.locator("#map-lost")).to_contain_text("Labels have no distances")
+    page.get_by_label("Up").select_option("arrived")
+    for switch in switches:
+        expect(switch).to_be_enabled()
+    expect(page.locator("#map-lost")).to_be_hidden()
 
 
 def test_dates_lie_on_an_axis_of_dates_and_missing_values_apart(window: Window, hospital: Hospital) -> None:

@@ -90,27 +90,50 @@ export class Centres {
     }));
   }
 
-  borders(colour) {
-    if (!this.hasBorders) return [];
-    const plane = this.plane();
+  // The regions of the centres in the plane, as polygons; empty for one that the plane does not meet.
+  polygons(plane) {
     const [across, up] = this.drawn.map((attribute) => plane.find((other) => other.attribute === attribute).span);
     const points = this.placed.map((cluster) => ({
       x: scaled(cluster.values[0], across), y: scaled(cluster.values[1], up),
       off: plane.reduce((sum, other, place) => (other.shown ? sum
         : sum + (scaled(other.value, other.span) - scaled(cluster.whole[place], other.span)) ** 2), 0),
     }));
-    const sides = inner(cells(points));
+    return { across, up, polygons: cells(points) };
+  }
+
+  borders(colour) {
+    if (!this.hasBorders) return [];
+    const plane = this.plane();
+    const { across, up, polygons } = this.polygons(plane);
+    const sides = inner(polygons);
     const xs = sides.flatMap(([[u], [w]]) => [unscaled(u, across), unscaled(w, across), null]);
     const ys = sides.flatMap(([[, v], [, w]]) => [unscaled(v, up), unscaled(w, up), null]);
     const dash = plane.length > 2 ? "dash" : "solid";
     return [{ mode: "lines", x: xs, y: ys, line: { color: colour.ink, width: 1, dash }, opacity: 0.6, hoverinfo: "skip", name: "boundaries" }];
   }
 
+  // Where the plane lies among the attributes that are not shown.
+  slice(plane) {
+    return plane.filter((other) => !other.shown).map(({ attribute, value }) => `${attribute.name} = ${attribute.shown(attribute.back(value))}`);
+  }
+
+  // Which centres have no region on the map, in a sentence; empty if all have one.
+  missingWords() {
+    if (!this.hasBorders) return "";
+    const plane = this.plane();
+    const { polygons } = this.polygons(plane);
+    const lost = this.placed.filter((_, place) => polygons[place].length === 0).map(({ label }) => label);
+    const others = this.slice(plane);
+    if (!lost.length || !others.length) return "";
+    const named = lost.length === 1 ? `Cluster ${lost[0]} has` : `Clusters ${lost.slice(0, -1).join(", ")} and ${lost.at(-1)} have`;
+    return `${named} no region on this map: boundaries are those where ${others.join(", ")}, and other centres are nearer there.`;
+  }
+
   // What these marks mean, in sentences.
   words() {
     const sentences = [];
     if (this.hasBorders) {
-      const others = this.plane().filter((other) => !other.shown).map(({ attribute, value }) => `${attribute.name} = ${attribute.shown(attribute.back(value))}`);
+      const others = this.slice(this.plane());
       sentences.push(others.length ? `Dashed boundaries are exact in the slice where ${others.join(", ")}; elsewhere they lie elsewhere.`
         : "Lines separate what is nearest to each centre.");
     }

@@ -97,6 +97,23 @@ export async function draw(place, traces, more) {
   await Plotly.react(place, traces, more, settings);
 }
 
+const AWAY = 40; // pixels
+const released = { x: 0, y: 0 };
+addEventListener("pointerup", ({ clientX: x, clientY: y }) => Object.assign(released, { x, y }), { capture: true });
+
+// After a drag the pointer lies on the box, where a tooltip would cover the answer beside it. It comes back once the
+// pointer has moved on.
+export function hush(place) {
+  const { x, y } = released;
+  place.classList.add("dragged");
+  const watch = ({ type, clientX, clientY }) => {
+    if (type === "pointermove" && Math.hypot(clientX - x, clientY - y) < AWAY) return;
+    place.classList.remove("dragged");
+    for (const name of ["pointermove", "pointerdown"]) removeEventListener(name, watch, { capture: true });
+  };
+  for (const name of ["pointermove", "pointerdown"]) addEventListener(name, watch, { capture: true });
+}
+
 // Draws a chart anew in the size that its place has by now.
 export async function fit(place) {
   const Plotly = await plotly();

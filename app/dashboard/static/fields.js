@@ -114,7 +114,7 @@ class RangeField {
   within(part) {
     const { attribute } = this;
     this.shown = (part !== null && attribute.endsOf(part)?.map((end) => attribute.inputText(end))) || ["", ""];
-    this.inputs.forEach((input, place) => { input.placeholder = this.shown[place] || String([attribute.lower, attribute.upper][place]); });
+    this.inputs.forEach((input, place) => { input.placeholder = attribute.rounded(this.shown[place]) || String([attribute.lower, attribute.upper][place]); });
     const isNamed = this.shown.some(Boolean) && attribute.input.type !== "text";
     this.title.textContent = isNamed ? attribute.partWords(part) : attribute.name;
   }

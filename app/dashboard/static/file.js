@@ -59,9 +59,10 @@ function judged(checked, terms, doubt) {
   const rest = { doubts: [...(doubt ? [doubt] : []), ...hints], preview: previewOf(checked, terms) };
   if (read === dropped) return { ...rest, good: false, words: `No row${part} would be kept, so only noise would be published. ${here}` };
   const good = dropped + clipped <= ASKED_SHARE * read;
-  const beyond = overLimit ? `, ${number(overLimit, 12)} left out beyond the limit of rows per person` : "";
+  const many = overLimit > ASKED_SHARE * read; // as the unit of the dataset says, so nobody is asked
+  const beyond = overLimit ? `, ${number(overLimit, 12)} (${share(overLimit, read)}) left out beyond the limit of rows per person` : "";
   const words = `${number(read, 12)} ${read === 1 ? "row" : "rows"}${part}: ${number(dropped, 12)} would be dropped, ${number(clipped, 12)} clipped${beyond}. ${here}`;
-  return { ...rest, good, sure: true, words, lost: good ? null : share(dropped + clipped, read) };
+  return { ...rest, good, sure: !many, words, lost: good ? null : share(dropped + clipped, read) };
 }
 
 function progress(bytes, all) {

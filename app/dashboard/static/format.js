@@ -36,9 +36,24 @@ export function factRows(rows) {
   });
 }
 
-// The notes of an answer: why values lie at an end of their interval. A paragraph for each.
+const LONG_NOTE = 120; // letters
+const AT_END = " at an end of the interval: ";
+
+// The first words of a long note, for its summary.
+function beginning(words) {
+  if (words.includes(AT_END)) return "some values lie at an end of their interval";
+  return `${words.slice(0, 60).replace(/\s+\S*$/, "")} …`;
+}
+
+// The notes of an answer: why values lie at an end of their interval. A paragraph for each, folded where it is long.
 export function noteLines({ notes = [] }) {
-  return notes.map((words) => Object.assign(document.createElement("p"), { className: "help note", textContent: `Note: ${words}` }));
+  return notes.map((words) => {
+    if (words.length <= LONG_NOTE) return Object.assign(document.createElement("p"), { className: "help note", textContent: `Note: ${words}` });
+    const folded = Object.assign(document.createElement("details"), { className: "note" });
+    folded.append(Object.assign(document.createElement("summary"), { textContent: `Note: ${beginning(words)}` }),
+      Object.assign(document.createElement("p"), { className: "help", textContent: words }));
+    return folded;
+  });
 }
 
 // A table of texts; all columns but the first are numbers.

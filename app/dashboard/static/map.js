@@ -2,7 +2,7 @@
 import { ask, tell } from "./api.js";
 import { MISSING_LABEL } from "./attribute.js";
 import { Centres } from "./centres.js";
-import { axis, certainty, colours, draw, keyOf, label, layout, outline, outlines } from "./charts.js";
+import { axis, certainty, colours, draw, hush, keyOf, label, layout, outline, outlines } from "./charts.js";
 import { number } from "./format.js";
 import { barChart, heatChart } from "./histogram.js";
 import { curl, literal, setLines } from "./lines.js";
@@ -12,6 +12,7 @@ import { tileBars, tileMap } from "./tiles.js";
 const FINEST = 128; // cells on an axis that are sent and drawn; the service sums the cells of finer grids
 const MOST_TILES = 40_000; // leaves that are sent and drawn as they are; of more, neighbours are taken together
 const MOST_BARS = 512;
+const NO_CENTRES = "Labels have no distances, so a map with an axis of labels has no centres.";
 const ERROR = 0.05; // of intervals that hold for all cells at once
 const at = (id) => document.getElementById(id);
 
@@ -85,6 +86,7 @@ export class MapPanel {
     }));
     this.listen(place);
     this.words(chart, centres);
+    this.settleTools();
     at("colour-tool").hidden = flat;
     place.dataset.ready = String(this.clusters.clustering?.centers.length ?? 0);
     place.dataset.axes = this.drawn.map((attribute) => attribute.name).join(" ");
@@ -104,6 +106,7 @@ export class MapPanel {
     place.on("plotly_selected", (event) => {
       if (!event?.range || this.outlines.has(keyOf(event.selections?.[0], this.drawn.length))) return; // Plotly reports outlines that move as well
       this.outlines.clear();
+      hush(place);
       this.drawn.forEach((attribute, i) => {
         const letter = i === 0 ? "x" : "y";
         const isOwn = !this.blocks[i].ticks || !attribute.isOrdered; // else the part has missing values alone
@@ -112,6 +115,18 @@ export class MapPanel {
       });
       this.box.countDragged();
     });
+  }
+
+  // Controls of marks that the map cannot have say so. The number of clusters still holds for their table.
+  settleTools() {
+    const labels = this.blocks.some(({ ticks }) => ticks);
+    const flat = this.drawn.length === 1;
+    const why = { "show-regions": labels ? NO_CENTRES : "", "show-borders": labels ? NO_CENTRES : flat ? "Boundaries need two attributes on the map." : "" };
+    for (const [id, words] of Object.entries(why)) {
+      at(id).disabled = words !== "";
+      at(id).closest("label").title = words;
+    }
+    at("k-row").title = labels ? `${NO_CENTRES} The table of clusters follows k.` : "";
   }
 
   // The outline of the box that is counted; null without one.
@@ -152,6 +167,10 @@ export class MapPanel {
     const noise = noiseWords(at("noise").value, chart.standing);
     at("map-noise").hidden = !noise;
     at("map-noise").textContent = noise;
+    const isBare = this.clusters.clustering && this.blocks.some(({ ticks }) => ticks);
+    const lost = isBare ? NO_CENTRES : centres.missingWords();
+    at("map-lost").hidden = !lost;
+    at("map-lost").textContent = lost;
     at("map-certainty").textContent = this.drawnWords(chart);
     const sentences = [];
     const summed = [this.histogram.cells_summed ?? 1].flat();

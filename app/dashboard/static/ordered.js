@@ -89,6 +89,11 @@ export class Ordered extends Attribute {
     return text;
   }
 
+  // The text of an input with the digits that the words of a part have, for reading only; empty for an empty one.
+  rounded(text) {
+    return text && this.typed(this.at(this.typedValue(text)));
+  }
+
   range(from, to) {
     return `${from ? this.written(from) : ""}..${to ? this.written(to) : ""}`;
   }

@@ -1,7 +1,7 @@
 // Panels of the explorer: histogram and quantiles of an attribute, the moments, and downloads.
 import { ask, tell } from "./api.js";
 import { MISSING_LABEL } from "./attribute.js";
-import { axis, certainty, colours, draw, fit, keyOf, label, layout, outline, outlines } from "./charts.js";
+import { axis, certainty, colours, draw, fit, hush, keyOf, label, layout, outline, outlines } from "./charts.js";
 import { noteLines, number, textTable } from "./format.js";
 import { barChart, heightsOf } from "./histogram.js";
 import { curl, literal, setLines } from "./lines.js";
@@ -83,6 +83,7 @@ function brush(attribute, part, block) {
   at("marginal").on("plotly_selected", (event) => {
     if (!event?.range || brushed.outlines.has(keyOf(event.selections?.[0], 1))) return; // as on the map
     brushed.outlines.clear();
+    hush(at("marginal"));
     const { attribute: own, part: shown, block: values } = brushed.of;
     shown.set(shown.with([`${own.name}:${draggedPart(own, event.range.x, values)}`]));
   });

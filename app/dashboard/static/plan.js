@@ -84,10 +84,19 @@ function rulesTable(alternatives, occupied) {
   return [paragraph(occupied === 1 ? "If the rows lie everywhere:" : `If the rows lie in 1/${number(1 / occupied)} of the space:`), table];
 }
 
-// The rule that is recommended and why, in a sentence; nothing where there is no prediction.
-export function planAdvice(place, { recommendation = null }) {
+// The rule that is recommended and why, with a button to take it where another one is chosen; nothing where there is no
+// prediction.
+export function planAdvice(place, { recommendation = null }, chosen, take) {
   place.hidden = recommendation === null;
-  place.replaceChildren(Object.assign(document.createElement("strong"), { textContent: recommendation?.reason ?? "" }));
+  place.replaceChildren();
+  if (!recommendation) return;
+  const [best, present] = [recommendation, chosen].map(ruleWords);
+  if (best !== present) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: `Take ${best}` });
+    button.addEventListener("click", () => take(recommendation));
+    place.append(paragraph(`Recommended: the rule ${best}. Chosen: ${present}.`, "advice-rule"), button);
+  }
+  place.append(paragraph(recommendation.reason, "help"));
 }
 
 // The rules side by side; nothing where there is no prediction.

@@ -88,7 +88,8 @@ async function plan() {
     at("plan-told").hidden = false;
     drawGrid(at("grid"), preview.grid);
     planFacts(at("plan-facts"), preview, left(preview, wanted));
-    planAdvice(at("plan-advice"), preview);
+    const offsets = wanted.offsets ?? Boolean(preview.noise.epsilon_offsets);
+    planAdvice(at("plan-advice"), preview, { rule: wanted.rule, offsets }, (best) => takeRule(best, offsets));
     planRules(at("plan-rules"), preview);
     planCosts(at("plan-costs"), preview);
     planPeople(at("plan-people"), preview, about.unit);
@@ -125,6 +126,14 @@ function planSoon() {
   refresh();
   look();
   waiting = setTimeout(plan, 150);
+}
+
+function takeRule({ rule, offsets = false }, hasOffsets) {
+  at("rule").value = rule;
+  if (offsets !== hasOffsets) at("offsets").value = String(offsets);
+  at("rule").closest("details").open = true; // where the choice can be seen
+  at("rule").focus({ preventScroll: true }); // the button goes away with the advice
+  planSoon();
 }
 
 function preparePlan() {
