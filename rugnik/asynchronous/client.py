@@ -26,9 +26,9 @@ class AsyncClient(Counting, Deciding, Asking, Taking, Auditing, Administering):
     """
 
     def __init__(
-        self, url: str = "", key: str | None = None, *, timeout: float = 60.0, retries: Retries | None = None
+        self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0, retries: Retries | None = None
     ) -> None:
-        if not url:
+        if url is None:
             raise UnfitArgument(
                 'A client needs the address of a service: Client("http://127.0.0.1:8000", key). '
                 "Client.from_environment() takes it from RUGNIK_URL, and the key from RUGNIK_KEY."
