@@ -196,6 +196,7 @@ def _order_to_fill(
     bounds = new_schema(client, name, stated, budget) if registered is None else registered[1]
     if registered is None:
         require_within(bounds.budget or "", terms["epsilon"] or "")
+        _chosen(bounds, terms["attributes"])  # names an attribute that is not there
         require_fit(bounds, terms)
     else:
         remark_budget(registered[0], budget)

@@ -226,10 +226,10 @@ def test_warnings_know_about_axes_that_differ() -> None:
 
 
 def test_a_forecast_for_persons_compares_numbers_of_rows() -> None:
-    """For c = 1, 2, 5 and 10: the noise of a cell, and the error of a count on the grid that c would have."""
+    """For c of 1, 2, 5, 10 and its own: noise of a cell, and the error of a count on the grid that c would have."""
     expected = forecast(order(INCOME, HOUR, epsilon="2", unit=PERSON), max_cells=10**6)
     assert expected is not None
-    assert [cost.max_rows for cost in expected.people] == [1, 2, 5, 10]
+    assert [cost.max_rows for cost in expected.people] == [1, 2, 3, 5, 10]
     for cost in expected.people:
         alone = forecast(order(INCOME, HOUR, epsilon="2", unit=Unit("patient", cost.max_rows)), max_cells=10**6)
         assert alone is not None

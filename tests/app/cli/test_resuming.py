@@ -283,7 +283,6 @@ def test_what_cannot_be_paid_is_refused_before_the_file_is_read(run: Run, live: 
         (("--label", "one\ntwo"), "label"),
         (("--label", "x" * 81), "label"),
         (("--declared", "9" * 13), "declared"),
-        (("--use", "z", "--no-check"), "no attribute"),
         (("--clusters", "200"), "different values"),
     ],
     ids=lambda value: "".join(value)[:24].strip() if isinstance(value, tuple) else "",

@@ -195,7 +195,7 @@ def test_a_plan_for_persons_shows_what_rows_cost(sqlite_api: Api) -> None:
     reply = sqlite_api.curator("POST", "/v1/datasets/clinic/plans", json=body).json()
     assert reply["order"]["unit"] == PERSON
     assert reply["noise"]["cell_sd"] == pytest.approx(2**0.5 / 0.3, rel=0.01)
-    assert [cost["max_rows"] for cost in reply["people"]] == [1, 2, 5, 10]
+    assert [cost["max_rows"] for cost in reply["people"]] == [1, 2, 3, 5, 10]
     assert all(cost["count_error"] > 0 for cost in reply["people"])
     deviations = [cost["cell_sd"] for cost in reply["people"]]
     assert deviations == sorted(deviations)
