@@ -283,6 +283,7 @@ def test_offsets_are_chosen_in_the_wizard(
     assert "offsets=True" in page.locator("#plan-lines [data-python]").text_content()
     page.get_by_label("Rule for the grid").select_option("adaptive")
     expect(page.get_by_role("alert").filter(has_text="adaptive rule")).to_be_visible()
+    page.get_by_label("Rule for the grid").select_option("rugnik")
     page.get_by_label("Where rows lie within cells (offsets)").select_option("")
     page.get_by_label("Mainly for").select_option("clusters")
     page.get_by_role("button", name="Take rugnik with offsets").click()
