@@ -95,14 +95,11 @@ def _batch_number(messages: list[_Message], chance: Chance) -> list[_Message]:
     """The length of a batch, of one of its columns, its nulls, or the place and length of a buffer."""
     place = _chosen(messages, chance)
     metadata, body = messages[place]
-    batch = _batch_of(metadata)
-    if batch is None:
-        return messages
-    numbers = [range(start, start + 16 * count, 8) for start, count in (batch.vector(1), batch.vector(2))]
-    last = len(metadata) - 8  # what was damaged before may point beyond
-    places = [at for several in numbers for at in several[: len(metadata)] if 0 <= at <= last]
-    length = batch._place(0)
-    places += [length] * 3 if length and length <= last else []
+    try:
+        places = _numbers_of(metadata)
+    except (struct.error, ValueError):
+        return messages  # it was damaged before
+    places = [at for at in places if 0 <= at <= len(metadata) - 8]
     if places:
         at = chance.choice(places)
         near = struct.unpack_from("<q", metadata, at)[0]
@@ -110,14 +107,18 @@ def _batch_number(messages: list[_Message], chance: Chance) -> list[_Message]:
     return messages
 
 
-def _batch_of(metadata: bytes) -> Table | None:
-    try:
-        message = Table.root(bytearray(metadata))
-        kind = message.number(1, "<B")
-        batch = message.table(2) if kind in {_DICTIONARY, _BATCH} else None
-        return batch.table(1) if batch is not None and kind == _DICTIONARY else batch
-    except (struct.error, ValueError):
-        return None  # it was damaged before
+def _numbers_of(metadata: bytes) -> list[int]:
+    """Where the numbers of a batch stand, three times that of its length. Raises where it cannot be read."""
+    message = Table.root(bytearray(metadata))
+    kind = message.number(1, "<B")
+    batch = message.table(2) if kind in {_DICTIONARY, _BATCH} else None
+    if batch is not None and kind == _DICTIONARY:
+        batch = batch.table(1)
+    if batch is None:
+        return []
+    vectors = [range(start, start + 16 * count, 8)[: len(metadata)] for start, count in map(batch.vector, (1, 2))]
+    length = batch._place(0)
+    return [*(at for vector in vectors for at in vector), *([length] * 3 if length else [])]
 
 
 def _body_length(messages: list[_Message], chance: Chance) -> list[_Message]:
