@@ -299,7 +299,10 @@ def _order_reminder(file: str, ordered: Release | None) -> Iterator[_Reminder]:
                 f"{shlex.quote(file)} --order {order}', or get its epsilon back with 'rugnik void {order}'."
             )
         elif isinstance(error, errors.NotReached | KeyboardInterrupt):
-            note("It is not known whether the order was placed. Repeat the same command: it finds it, and pays once.")
+            note(
+                "It is not known whether the order was placed. Repeat the same command, without --new-order: it finds "
+                "the order if it was, and pays once."
+            )
         raise
 
 

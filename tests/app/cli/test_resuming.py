@@ -322,7 +322,7 @@ def test_ctrl_c_while_the_order_is_placed_says_how_to_go_on(
 ) -> None:
     """Before its reply came, and right after it was reported: the same command finds it, and pays once."""
     said = interrupted(live, rows, {"POST": [honest, (at := Interruption()).after]}, at, signal.SIGINT)
-    assert "Repeat the same command" in said
+    assert "Repeat the same command, without --new-order" in said  # which would pay for another one
     assert spent(run, live) == "0.5"
 
     def ordered(message: str) -> None:
